@@ -50,7 +50,7 @@ void detokenize(const tokenizer *t, const int32_t *ids, size_t n, bool show_cont
 // Emits only whole UTF-8 characters: bytes that may still become one are held back, bytes that never can pass through
 // at once as U+FFFD. Raw bytes are available from tokenizer_piece.
 struct detok_stream {
-    const tokenizer *tokenizer = nullptr;
+    const tokenizer *vocab = nullptr;
     bool show_control = false;
     bool at_start = true;       // whether the space prefix may still have to be removed
     uint8_t held[4] = {0, 0, 0, 0};

@@ -9,16 +9,17 @@ namespace llm {
 
 // Facts that GGUF does not record and that the original tokenizers of a `tokenizer.ggml.pre` name have.
 enum : uint8_t {
-    PRE_ADD_BOS = 1,     // BOS goes first unless tokenizer.ggml.add_bos_token says otherwise
-    PRE_WHOLE_WORDS = 2, // "ignore_merges": a word that is a token is that token
-    PRE_NFC = 4,         // the text is normalised to NFC first (see normalizes_nfc)
-    PRE_RAW = 8,         // characters instead of byte letters, U+2581 for a space
+    PRE_ADD_BOS = 1,        // BOS goes first unless tokenizer.ggml.add_bos_token says otherwise
+    PRE_WHOLE_WORDS = 2,    // "ignore_merges": a word that is a token is that token
+    PRE_RAW = 4,            // characters instead of byte letters, U+2581 for a space
+    PRE_NFC = 8,            // the text is normalised to NFC first
+    PRE_NFC_OF_FAMILY = 16, // the same, but see normalizes_nfc
 };
 
 // A step cuts every piece that the steps before it left: what it matches becomes pieces, and so does what lies between.
 enum class split_op : uint8_t {
-    regex,         // matches of a PCRE2 pattern
-    digits_by_3,   // before every third decimal digit, counted from the right end of a run; pieces of numbers only
+    regex,       // matches of a PCRE2 pattern
+    digits_by_3, // before every third decimal digit, counted from the right end of a run; pieces of numbers only
 };
 struct split_step {
     split_op op;
@@ -33,8 +34,8 @@ struct pre_row {
     split_family family;
     uint8_t flags;
 };
-const pre_row *pre_find(std::string_view name);     // NULL: unknown
-const pre_row *pre_at(size_t i);                    // NULL past the last
+const pre_row *pre_find(std::string_view name);                    // NULL: unknown
+const pre_row *pre_at(size_t i);                                   // NULL past the last
 const pre_row *pre_of_architecture(std::string_view architecture); // for files without a name; NULL: not known
 bool normalizes_nfc(const pre_row *row, std::string_view architecture);
 

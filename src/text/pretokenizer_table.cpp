@@ -4,7 +4,8 @@
 //  - White space is spelt out (WS). PCRE2's \s also takes U+180E, which Unicode and the originals do not.
 //  - PCRE2 10.42 has no class intersection: [X&&[^\p{Han}]] is the complement class of all other categories and Han.
 //    \p{sc:Han} is the script itself; plain \p{Han} would also take characters shared with other scripts.
-//  - Repeated groups are unrolled into repeated classes, and digit look-aheads are the digits_by_3 step, so that a match
+//  - Repeated groups are unrolled into repeated classes, and digit look-aheads are the digits_by_3 step, so that a
+//  match
 //    needs constant memory and no search is quadratic (`\s+$` after a long run of spaces was).
 #include "text/pretokenizer.h"
 #include <iterator>
@@ -83,7 +84,7 @@ static const split_step deepseek_llm[] = {
     {re, "[" WS R"(]?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3000}-\x{3002}]+)"},
     {re, "(?<![" WS "])[" WS R"(]++\z)"},
     {re, R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]+)"},
-    {re, R"(\p{N})"}};
+    {re, R"(\p{N}+)"}};
 static const split_step deepseek_coder[] = {
     {re, R"([\r\n])"},
     {re, "[" WS R"(]?\p{L}+)"},
@@ -120,7 +121,7 @@ static const pre_row rows[] = {
     {"roberta-bpe", FAMILY(gpt2), 0},
     {"modern-bert", FAMILY(gpt2), PRE_NFC},
     {"gpt-neox", FAMILY(gpt2), PRE_NFC},
-    {"mpt", FAMILY(gpt2), PRE_NFC},
+    {"mpt", FAMILY(gpt2), PRE_NFC_OF_FAMILY},
     {"olmo", FAMILY(gpt2), PRE_NFC},
     {"gigachat", FAMILY(gpt2), 0},
     {"jais", FAMILY(gpt2), 0},
@@ -131,7 +132,7 @@ static const pre_row rows[] = {
     {"mellum", FAMILY(gpt2), 0},
     {"starcoder", FAMILY(digits_gpt2), 0},
     {"refact", FAMILY(digits_gpt2), 0},
-    {"command-r", FAMILY(digits_gpt2), 0},
+    {"command-r", FAMILY(digits_gpt2), PRE_NFC},
     {"smollm", FAMILY(digits_gpt2), 0},
     {"codeshell", FAMILY(digits_gpt2), 0},
     {"exaone", FAMILY(digits_gpt2), 0},
@@ -150,7 +151,7 @@ static const pre_row rows[] = {
     {"glm4", FAMILY(llama3), 0},
     {"chatglm-bpe", FAMILY(llama3), 0},
     {"minicpm5", FAMILY(minicpm5), PRE_WHOLE_WORDS},
-    {"qwen2", FAMILY(qwen2), PRE_NFC},
+    {"qwen2", FAMILY(qwen2), PRE_NFC_OF_FAMILY},
     {"deepseek-r1-qwen", FAMILY(qwen2), PRE_NFC},
     {"kormo", FAMILY(qwen2), PRE_NFC},
     {"f2llmv2", FAMILY(qwen2), PRE_NFC},
@@ -159,7 +160,7 @@ static const pre_row rows[] = {
     {"hunyuan", FAMILY(qwen2), 0},
     {"solar-open", FAMILY(qwen2), 0},
     {"grok-2", FAMILY(qwen2), 0},
-    {"qwen35", FAMILY(qwen35), PRE_NFC},
+    {"qwen35", FAMILY(qwen35), PRE_NFC_OF_FAMILY},
     {"bailingmoe", FAMILY(bailingmoe), 0},
     {"bailingmoe2", FAMILY(bailingmoe), 0},
     {"llada-moe", FAMILY(bailingmoe), 0},
@@ -218,10 +219,10 @@ const pre_row *pre_of_architecture(std::string_view architecture) {
     return nullptr;
 }
 
-// A file of the llama architecture that names a pre-tokenizer of another family borrows its way of splitting only: such
-// models have their own tokenizer.json, and those known do not normalise.
+// note: qwen2, qwen35 and mpt models have architectures of their own. A file of architecture llama that names one of
+// them borrows the splitter; the expected ids there are not normalised.
 bool normalizes_nfc(const pre_row *row, std::string_view architecture) {
-    return (row->flags & PRE_NFC) && architecture != "llama";
+    return row->flags & PRE_NFC || (row->flags & PRE_NFC_OF_FAMILY && architecture != "llama");
 }
 
 } // namespace llm

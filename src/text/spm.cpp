@@ -11,8 +11,8 @@ static int32_t find_piece(const tokenizer *t, std::string_view text) {
     return type == token_type::control || type == token_type::unknown || type == token_type::byte ? -1 : id;
 }
 
-// Bytes of a symbol that is no piece. Without byte tokens it is the unknown token, once for unknown neighbours, as in the
-// original; without that too it is left out.
+// Bytes of a symbol that is no piece. Without byte tokens it is the unknown token, once for unknown neighbours, as in
+// the original; without that too it is left out.
 static bool push_bytes(const tokenizer *t, std::string_view bytes, bool after_unknown, std::vector<int32_t> *ids) {
     bool has_bytes = true;
     for (char c : bytes) has_bytes &= t->byte_ids[uint8_t(c)] >= 0;

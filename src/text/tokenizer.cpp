@@ -16,10 +16,13 @@ bool tokenizer_is_eog(const tokenizer *t, int32_t id) {
 }
 
 bool tokenizer_is_control(const tokenizer *t, int32_t id) {
-    return in_range(t, id) && (t->types[size_t(id)] == token_type::control || t->types[size_t(id)] == token_type::unknown);
+    return in_range(t, id) &&
+           (t->types[size_t(id)] == token_type::control || t->types[size_t(id)] == token_type::unknown);
 }
 
-int32_t tokenizer_find(const tokenizer *t, std::string_view text) { return text_index_find(t->by_text, t->texts, text); }
+int32_t tokenizer_find(const tokenizer *t, std::string_view text) {
+    return text_index_find(t->by_text, t->texts, text);
+}
 
 std::string_view tokenizer_piece(const tokenizer *t, int32_t id, bool show_control) {
     if (!in_range(t, id) || (!show_control && tokenizer_is_control(t, id))) return {};

@@ -12,9 +12,9 @@ constexpr uint32_t replacement_character = 0xFFFD;
 
 struct utf8_char {
     uint32_t code;
-    uint8_t n;        // bytes of the character, or of the ill-formed subpart; 0 at the end of the text
+    uint8_t n; // bytes of the character, or of the ill-formed subpart; 0 at the end of the text
     bool well_formed;
-    bool incomplete;  // ill-formed only because the text ends here
+    bool incomplete; // ill-formed only because the text ends here
 };
 
 // How many bytes the character led by `lead` has, and the range its second byte must lie in; n = 0: not a lead byte.

@@ -106,7 +106,8 @@ llm_status read_kind(loader *l) {
         l->t->kind = vocab_kind::bpe;
         return LLM_OK;
     }
-    if (model.empty()) return fail(l->err, LLM_ERR_UNSUPPORTED, "the file has no vocabulary: tokenizer.ggml.model is missing");
+    if (model.empty())
+        return fail(l->err, LLM_ERR_UNSUPPORTED, "the file has no vocabulary: tokenizer.ggml.model is missing");
     return fail(l->err, LLM_ERR_UNSUPPORTED,
                 "vocabulary kind \"%.*s\" (tokenizer.ggml.model) is not supported; \"llama\" and \"gpt2\" are",
                 int(model.size()), model.data());
@@ -139,8 +140,8 @@ llm_status find_numbers(loader *l, const char *key, const gguf_value **out) {
     double probe;
     if (!*out) return LLM_OK;
     if (!(*out)->is_array || (*out)->count != l->t->texts.size() || !gguf_array_f64(*out, 0, &probe))
-        return fail(l->err, LLM_ERR_DAMAGED, "%s: expected an array of %zu numbers, one a token, found %llu entries", key,
-                    l->t->texts.size(), (unsigned long long)(*out)->count);
+        return fail(l->err, LLM_ERR_DAMAGED, "%s: expected an array of %zu numbers, one a token, found %llu entries",
+                    key, l->t->texts.size(), (unsigned long long)(*out)->count);
     return LLM_OK;
 }
 
@@ -161,7 +162,8 @@ llm_status read_types(loader *l) {
 llm_status read_scores(loader *l) {
     const gguf_value *scores;
     LLM_TRY(find_numbers(l, "tokenizer.ggml.scores", &scores));
-    if (!scores) return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.scores is missing: a \"llama\" vocabulary needs it");
+    if (!scores)
+        return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.scores is missing: a \"llama\" vocabulary needs it");
     l->t->score_keys.resize(l->t->texts.size());
     for (size_t i = 0; i < l->t->score_keys.size(); i++) {
         double value = 0;
@@ -181,14 +183,14 @@ llm_status choose_pre(loader *l) {
         l->row = pre_of_architecture(l->architecture);
         if (!l->row) {
             l->row = pre_find("default");
-            log_line(l->log, LLM_LOG_WARNING, "tokenizer.ggml.pre is missing and unknown for architecture \"%.*s\": using \"default\"",
+            log_line(l->log, LLM_LOG_WARNING,
+                     "tokenizer.ggml.pre is missing and unknown for architecture \"%.*s\": using \"default\"",
                      int(l->architecture.size()), l->architecture.data());
         }
     }
     if (!l->row && l->pre_override) {
         l->row = pre_find(l->pre_override);
-        if (!l->row)
-            return fail(l->err, LLM_ERR_ARGUMENT, "pre-tokenizer \"%s\" is not known", l->pre_override);
+        if (!l->row) return fail(l->err, LLM_ERR_ARGUMENT, "pre-tokenizer \"%s\" is not known", l->pre_override);
     }
     if (!l->row)
         return fail(l->err, LLM_ERR_UNSUPPORTED,
@@ -371,7 +373,8 @@ void read_special(loader *l) {
     t->add_space_prefix = spm && gguf_bool_or(l->file, "tokenizer.ggml.add_space_prefix", true);
 }
 
-// Phi-3's own tokenizer strips white space after its special tokens ("rstrip"), these three aside. GGUF does not say so.
+// Phi-3's own tokenizer strips white space after its special tokens ("rstrip"), these three aside. GGUF does not say
+// so.
 void mark_space_eaters(loader *l) {
     tokenizer *t = l->t;
     if (t->kind != vocab_kind::spm || l->architecture != "phi3") return;
@@ -382,7 +385,8 @@ void mark_space_eaters(loader *l) {
     }
 }
 
-// A literal U+2581 in a text is a space to SentencePiece vocabularies, in added tokens too: tokenize() replaces it first.
+// A literal U+2581 in a text is a space to SentencePiece vocabularies, in added tokens too: tokenize() replaces it
+// first.
 void collect_added(tokenizer *t) {
     std::vector<added_token> tokens;
     string_block plain;

@@ -1,5 +1,5 @@
-// The vocabulary behind a tokenizer: what tokenizer.ggml.* of a file says, in the shape that encoding and decoding need.
-// Internal to src/text; everyone else uses tokenizer.h.
+// The vocabulary behind a tokenizer: what tokenizer.ggml.* of a file says, in the shape that encoding and decoding
+// need. Internal to src/text; everyone else uses tokenizer.h.
 #pragma once
 #include "text/added_tokens.h"
 #include "text/pretokenizer.h"

@@ -19,8 +19,8 @@ struct tokenizer_deleter {
 using tokenizer_ptr = std::unique_ptr<llm::tokenizer, tokenizer_deleter>;
 
 // Loads from the bytes of a GGUF file; fails the test unless `expected` comes out.
-tokenizer_ptr load_tokenizer(const std::string &gguf, const char *pre_override = nullptr,
-                             llm_status expected = LLM_OK, llm_error *err = nullptr);
+tokenizer_ptr load_tokenizer(const std::string &gguf, const char *pre_override = nullptr, llm_status expected = LLM_OK,
+                             llm_error *err = nullptr);
 tokenizer_ptr load_vocabulary(const std::string &name); // of vocab/index.json
 
 std::vector<int32_t> encode(const llm::tokenizer *t, std::string_view text, bool add_special = false,

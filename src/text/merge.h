@@ -21,9 +21,9 @@ struct merge_pair {
     int32_t merged; // token of the union; -1: the pair does not merge
 };
 struct merge_candidate {
-    uint32_t key;
-    int32_t left, right, merged;
-    uint32_t n; // bytes of both when it was found: if they changed since, the candidate is void
+    uint64_t order; // key << 32 | left symbol: of equal keys the leftmost comes first
+    int32_t merged;
+    uint32_t n; // bytes of both symbols when it was found: if they changed since, the candidate is void
 };
 
 struct merge_scratch {
@@ -59,41 +59,43 @@ template <typename Find> void merge_small(merge_scratch *s, const Find &find) {
     symbols.resize(n);
 }
 
-inline bool worse(const merge_candidate &a, const merge_candidate &b) {
-    return a.key != b.key ? a.key > b.key : a.left > b.left;
-}
+struct later { // a type, so that the heap functions inline it: half of the time on long words otherwise
+    bool operator()(const merge_candidate &a, const merge_candidate &b) const { return a.order > b.order; }
+};
 
 template <typename Find> void merge_large(merge_scratch *s, const Find &find) {
-    std::vector<merge_symbol> &symbols = s->symbols;
+    merge_symbol *symbols = s->symbols.data();
     std::vector<merge_candidate> &heap = s->heap;
     heap.clear();
-    auto candidate = [&](int32_t left, int32_t right) {
+    auto add_candidate = [&](int32_t left, int32_t right) {
         if (left < 0 || right < 0) return false;
-        merge_pair pair = find(symbols[size_t(left)], symbols[size_t(right)]);
+        merge_pair pair = find(symbols[left], symbols[right]);
         if (pair.merged < 0) return false;
-        heap.push_back({pair.key, left, right, pair.merged, symbols[size_t(left)].n + symbols[size_t(right)].n});
+        heap.push_back({uint64_t(pair.key) << 32 | uint32_t(left), pair.merged, symbols[left].n + symbols[right].n});
         return true;
     };
-    int32_t n = int32_t(symbols.size());
+    int32_t n = int32_t(s->symbols.size());
     for (int32_t i = 0; i < n; i++) {
-        symbols[size_t(i)].prev = i - 1;
-        symbols[size_t(i)].next = i + 1 < n ? i + 1 : -1;
-        candidate(i - 1, i);
+        symbols[i].prev = i - 1;
+        symbols[i].next = i + 1 < n ? i + 1 : -1;
+        add_candidate(i - 1, i);
     }
-    std::make_heap(heap.begin(), heap.end(), worse);
+    std::make_heap(heap.begin(), heap.end(), later());
     while (!heap.empty()) {
-        std::pop_heap(heap.begin(), heap.end(), worse);
+        std::pop_heap(heap.begin(), heap.end(), later());
         merge_candidate best = heap.back();
         heap.pop_back();
-        merge_symbol &left = symbols[size_t(best.left)], &right = symbols[size_t(best.right)];
-        if (left.n == 0 || right.n == 0 || left.n + right.n != best.n) continue;
+        int32_t at = int32_t(uint32_t(best.order));
+        merge_symbol &left = symbols[at];
+        if (left.n == 0 || left.next < 0 || left.n + symbols[left.next].n != best.n) continue;
+        merge_symbol &right = symbols[left.next];
         left.id = best.merged;
         left.n = best.n;
         left.next = right.next;
         right.n = 0;
-        if (left.next >= 0) symbols[size_t(left.next)].prev = best.left;
-        if (candidate(left.prev, best.left)) std::push_heap(heap.begin(), heap.end(), worse);
-        if (candidate(best.left, left.next)) std::push_heap(heap.begin(), heap.end(), worse);
+        if (left.next >= 0) symbols[left.next].prev = at;
+        if (add_candidate(left.prev, at)) std::push_heap(heap.begin(), heap.end(), later());
+        if (add_candidate(at, left.next)) std::push_heap(heap.begin(), heap.end(), later());
     }
 }
 

@@ -8,7 +8,7 @@
 namespace llm {
 
 // True when *out holds the normal form of well-formed `text`; false when the text is its own normal form by a quick
-// look, and *out is untouched. `codes` is scratch memory.
+// look, and *out is untouched. `codes` is scratch memory. Linear but for the sorting of long runs of marks.
 bool normalize_nfc(std::string_view text, std::vector<int32_t> *codes, std::string *out);
 
 } // namespace llm

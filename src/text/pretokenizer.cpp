@@ -7,9 +7,13 @@
 
 namespace llm {
 
+struct compiled_step {
+    pcre2_code *pattern = nullptr; // NULL for steps without one
+    bool starts[256] = {};         // bytes a match can begin with
+};
+
 struct pre_tokenizer {
-    const pre_row *row;
-    std::vector<pcre2_code *> patterns; // of each step; NULL for steps without one
+    std::vector<compiled_step> steps;
 };
 
 struct pre_scratch {
@@ -53,13 +57,32 @@ static llm_status compile(const char *pattern, const char *name, pcre2_code **ou
                 text, size_t(at));
 }
 
+// Asks PCRE2 for each ASCII character whether a match could begin with it, whatever follows: "partial" matching says no
+// only then. Steps that look for digits or line ends so pass over most pieces without a call (deepseek-llm's six steps:
+// 5 -> 9 MB/s).
+static bool find_starts(compiled_step *step) {
+    pcre2_match_data *match = pcre2_match_data_create(1, nullptr);
+    if (!match) return false;
+    constexpr uint32_t options = PCRE2_ANCHORED | PCRE2_PARTIAL_HARD | PCRE2_NO_UTF_CHECK;
+    for (int byte = 0; byte < 256; byte++) {
+        PCRE2_UCHAR text = PCRE2_UCHAR(byte);
+        step->starts[byte] =
+            byte >= 0x80 || pcre2_match(step->pattern, &text, 1, 0, options, match, nullptr) != PCRE2_ERROR_NOMATCH;
+    }
+    pcre2_match_data_free(match);
+    return true;
+}
+
 llm_status pre_tokenizer_create(const pre_row *row, pre_tokenizer **out, llm_error *err) {
-    pre_tokenizer *p = new pre_tokenizer{row, {}};
+    pre_tokenizer *p = new pre_tokenizer;
+    p->steps.resize(row->family.n_steps);
     llm_status status = LLM_OK;
-    for (size_t i = 0; i < row->family.n_steps && status == LLM_OK; i++) {
-        p->patterns.push_back(nullptr);
+    for (size_t i = 0; i < p->steps.size() && status == LLM_OK; i++) {
         const split_step &step = row->family.steps[i];
-        if (step.op == split_op::regex) status = compile(step.pattern, row->name, &p->patterns.back(), err);
+        if (step.op != split_op::regex) continue;
+        status = compile(step.pattern, row->name, &p->steps[i].pattern, err);
+        if (status == LLM_OK && !find_starts(&p->steps[i]))
+            status = fail(err, LLM_ERR_NOMEM, "pre-tokenizer \"%s\": no memory", row->name);
     }
     if (status != LLM_OK) {
         pre_tokenizer_free(p);
@@ -71,7 +94,7 @@ llm_status pre_tokenizer_create(const pre_row *row, pre_tokenizer **out, llm_err
 
 void pre_tokenizer_free(pre_tokenizer *p) {
     if (!p) return;
-    for (pcre2_code *pattern : p->patterns) pcre2_code_free(pattern);
+    for (compiled_step &step : p->steps) pcre2_code_free(step.pattern);
     delete p;
 }
 
@@ -81,13 +104,15 @@ static void cut(std::vector<uint32_t> *ends, size_t begin, size_t end) {
 }
 
 // A piece is matched as a text of its own: look-arounds see nothing beyond it, as in the originals.
-static llm_status split_by_regex(const pcre2_code *pattern, std::string_view text, size_t begin, size_t end,
+static llm_status split_by_regex(const compiled_step &step, std::string_view text, size_t begin, size_t end,
                                  pre_scratch *s, std::vector<uint32_t> *ends, llm_error *err) {
     PCRE2_SPTR piece = PCRE2_SPTR(text.data() + begin);
     const PCRE2_SIZE *found = pcre2_get_ovector_pointer(s->match);
     size_t at = 0, n = end - begin;
-    while (at < n) {
-        int rc = pcre2_match(pattern, piece, n, at, PCRE2_NO_UTF_CHECK, s->match, s->limits);
+    for (size_t start = 0;; start = at) {
+        while (start < n && !step.starts[piece[start]]) start++;
+        if (start == n) break;
+        int rc = pcre2_match(step.pattern, piece, n, start, PCRE2_NO_UTF_CHECK, s->match, s->limits);
         if (rc == PCRE2_ERROR_NOMATCH) break;
         if (rc == PCRE2_ERROR_NOMEMORY) return fail(err, LLM_ERR_NOMEM, "splitting %zu bytes of text: no memory", n);
         if (rc < 0 || found[1] <= at)
@@ -153,13 +178,13 @@ llm_status pre_tokenize(const pre_tokenizer *p, std::string_view text, pre_scrat
     ends->clear();
     if (text.empty()) return LLM_OK;
     ends->push_back(uint32_t(text.size()));
-    for (pcre2_code *pattern : p->patterns) {
+    for (const compiled_step &step : p->steps) {
         s->pieces.swap(*ends);
         ends->clear();
         size_t begin = 0;
         for (uint32_t end : s->pieces) {
-            if (pattern)
-                LLM_TRY(split_by_regex(pattern, text, begin, end, s, ends, err));
+            if (step.pattern)
+                LLM_TRY(split_by_regex(step, text, begin, end, s, ends, err));
             else
                 split_digits_by_3(text, begin, end, ends);
             begin = end;

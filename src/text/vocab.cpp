@@ -290,38 +290,57 @@ void find_space_joints(tokenizer *t) {
 
 // ------------------------------------------------------------------ merges
 
+bool is_joined(std::string_view text, std::string_view left, std::string_view right) {
+    return text.size() == left.size() + right.size() && text.substr(0, left.size()) == left &&
+           text.substr(left.size()) == right;
+}
+
+// The union of a merge is mostly that of the merge before or the token after it: no look-up then.
+int32_t find_joined(const tokenizer *t, std::string_view left, std::string_view right, int32_t last,
+                    std::string *both) {
+    for (int32_t guess : {last, last + 1})
+        if (guess >= 0 && size_t(guess) < t->texts.size() && is_joined(t->texts[size_t(guess)], left, right))
+            return guess;
+    both->assign(left).append(right);
+    return find_text(t, *both);
+}
+
+// Of equal rules the first counts.
+void add_merge(merge_table *table, int32_t left, int32_t right, size_t rank, int32_t merged) {
+    std::vector<merge_rule> &slots = table->slots;
+    uint64_t pair = uint64_t(uint32_t(left)) << 32 | uint32_t(right);
+    size_t at = merge_slot(pair, slots.size());
+    while (slots[at].pair != UINT64_MAX && slots[at].pair != pair) at = at + 1 < slots.size() ? at + 1 : 0;
+    if (slots[at].pair != pair) slots[at] = {pair, uint32_t(rank), merged};
+}
+
+// note: the time goes into cache misses (gpt-oss: 446 189 merges, 140 ms). Starting look-ups some merges ahead with
+// prefetches did not help: the processor already overlaps them.
 llm_status read_merges(loader *l) {
     const gguf_value *merges = gguf_find(l->file, "tokenizer.ggml.merges");
     if (!merges || !merges->is_array || merges->type != GGUF_STRING)
         return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.merges: expected an array of strings, found %s",
                     merges ? "something else" : "nothing");
     tokenizer *t = l->t;
-    std::vector<merge_rule> &slots = t->merges.slots;
-    slots.assign(merges->strings.size() * 3 / 2 + 16, merge_rule{});
+    size_t n = merges->strings.size(), n_lost = 0;
+    if (n > INT32_MAX / 4) return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.merges: %zu entries are too many", n);
+    t->merges.slots.assign(n * 3 / 2 + 16, merge_rule{});
     std::string both;
-    size_t n_lost = 0;
-    for (size_t rank = 0; rank < merges->strings.size(); rank++) {
+    int32_t last = -1;
+    for (size_t rank = 0; rank < n; rank++) {
         std::string_view text = merges->strings[rank];
         size_t space = text.find(' ', 1);
-        int32_t left = -1, right = -1, merged = -1;
-        if (space != std::string_view::npos) {
-            both.assign(text.substr(0, space)).append(text.substr(space + 1));
-            left = find_text(t, text.substr(0, space));
-            right = find_text(t, text.substr(space + 1));
-            merged = find_text(t, both);
-        }
-        if ((left | right | merged) < 0) {
+        std::string_view left = text.substr(0, space), right = space < text.size() ? text.substr(space + 1) : "";
+        int32_t left_id = find_text(t, left), right_id = find_text(t, right);
+        int32_t merged = (left_id | right_id) < 0 ? -1 : find_joined(t, left, right, last, &both);
+        if (merged >= 0)
+            add_merge(&t->merges, left_id, right_id, rank, last = merged);
+        else
             n_lost++;
-            continue;
-        }
-        uint64_t pair = uint64_t(uint32_t(left)) << 32 | uint32_t(right);
-        size_t at = merge_slot(pair, slots.size());
-        while (slots[at].pair != UINT64_MAX && slots[at].pair != pair) at = at + 1 < slots.size() ? at + 1 : 0;
-        if (slots[at].pair != pair) slots[at] = {pair, uint32_t(rank), merged}; // of equal rules the first counts
     }
     if (n_lost > 0)
         log_line(l->log, LLM_LOG_WARNING, "%zu of %zu merges name tokens that the vocabulary lacks and are left out",
-                 n_lost, merges->strings.size());
+                 n_lost, n);
     return LLM_OK;
 }
 

@@ -122,6 +122,11 @@ void file_close(file_source *source) {
     *source = file_source();
 }
 
+bool file_exists(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 || errno != ENOENT;
+}
+
 llm_status file_create(const char *path, file_output *out, llm_error *err) {
     if (!path || !*path) return fail(err, LLM_ERR_ARGUMENT, "the path of the file to write is empty");
     struct stat s;

@@ -26,6 +26,8 @@ llm_status file_read(const file_source *source, uint64_t offset, void *out, size
 // Tells the system that the range will not be read again (drops page cache behind a load); best effort.
 void file_forget(const file_source *source, uint64_t offset, uint64_t bytes);
 void file_close(file_source *source);
+// Whether something, readable or not, has this path.
+bool file_exists(const char *path);
 
 // Output: written to `path`.tmp, which is renamed to `path` by file_commit. Every failure removes the temporary file
 // and leaves what was at `path` before as it was.

@@ -17,7 +17,7 @@ static std::string open_message(const std::string &path) {
     return err.message;
 }
 
-TEST_CASE("a file that cannot be opened gives a sentence of its own", "[file]") {
+TEST_CASE("a file that cannot be opened gives a sentence of its own", "[core]") {
     temporary_folder f;
     CHECK(open_message(f / "absent") == "'" + (f / "absent") + "' does not exist");
     CHECK(open_message(f.path) == "'" + f.path + "' is a directory, expected a file");
@@ -25,6 +25,10 @@ TEST_CASE("a file that cannot be opened gives a sentence of its own", "[file]") 
     CHECK(open_message(f / "pipe") == "'" + (f / "pipe") + "' is not a regular file");
     CHECK(open_message("/dev/null") == "'/dev/null' is not a regular file");
     write_bytes(f / "file", "x");
+    std::string deep = f.path;
+    for (int i = 0; i < 100; i++) deep += "/папка";
+    CHECK(open_message(deep).find("'...") == 0);
+    CHECK(open_message(deep).find("/папка' does not exist") != std::string::npos);
     CHECK(open_message((f / "file") + "/below").find("Not a directory") != std::string::npos);
     if (geteuid() != 0) { // root reads everything
         chmod((f / "file").c_str(), 0);
@@ -35,7 +39,7 @@ TEST_CASE("a file that cannot be opened gives a sentence of its own", "[file]") 
     CHECK(file_open("", &source, nullptr) == LLM_ERR_ARGUMENT);
 }
 
-TEST_CASE("paths may hold any UTF-8, and an empty file opens", "[file]") {
+TEST_CASE("paths may hold any UTF-8, and an empty file opens", "[core]") {
     temporary_folder f;
     write_bytes(f / "модель 模型 🦙 é.gguf", "abc");
     write_bytes(f / "empty", "");
@@ -66,7 +70,7 @@ static void check_reads(const file_source &source, const std::string &bytes) {
     file_forget(&source, 0, bytes.size());
 }
 
-TEST_CASE("a file, a range of a descriptor and memory read the same", "[file]") {
+TEST_CASE("a file, a range of a descriptor and memory read the same", "[core]") {
     temporary_folder f;
     const std::string bytes = "0123456789abcdef";
     write_bytes(f / "x", bytes);
@@ -95,7 +99,7 @@ TEST_CASE("a file, a range of a descriptor and memory read the same", "[file]") 
     CHECK(std::string(err.message).find("Bad file descriptor") != std::string::npos);
 }
 
-TEST_CASE("offsets are 64 bit, and a file that shrinks is an error", "[file]") {
+TEST_CASE("offsets are 64 bit, and a file that shrinks is an error", "[core]") {
     temporary_folder f;
     write_bytes(f / "sparse", "");
     REQUIRE(truncate((f / "sparse").c_str(), 6000000000) == 0);
@@ -113,7 +117,7 @@ TEST_CASE("offsets are 64 bit, and a file that shrinks is an error", "[file]") {
     file_close(&source);
 }
 
-TEST_CASE("output appears under its name only when committed", "[file]") {
+TEST_CASE("output appears under its name only when committed", "[core]") {
     temporary_folder f;
     const std::string path = f / "out.gguf";
     write_bytes(path, "before");
@@ -136,7 +140,7 @@ TEST_CASE("output appears under its name only when committed", "[file]") {
     CHECK_FALSE(file_exists((path + ".tmp").c_str()));
 }
 
-TEST_CASE("a failing output leaves nothing behind", "[file]") {
+TEST_CASE("a failing output leaves nothing behind", "[core]") {
     temporary_folder f;
     file_output out;
     llm_error err = {};

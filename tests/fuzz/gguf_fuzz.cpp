@@ -1,7 +1,6 @@
 // Any bytes as a GGUF file. An entry for libFuzzer (clang++ -fsanitize=fuzzer,address), also driven by the tests.
 #include "gguf/gguf.h"
 #include <stdlib.h>
-#include <string.h>
 
 using namespace llm;
 

@@ -8,7 +8,8 @@
 namespace llm {
 
 enum kv_element : uint8_t { KV_F16, KV_F32 };
-constexpr uint32_t KV_BLOCK = 64; // positions per block: the key tile of attention
+constexpr uint32_t KV_BLOCK = 64;  // positions per block: the key tile of attention
+constexpr uint32_t MAX_HEAD = 1024; // largest head size; models beyond are refused when they are loaded
 
 // One layer of the cache.
 struct kv_layer_shape {

@@ -1,4 +1,5 @@
-// Any bytes as a GGUF file. An entry for libFuzzer (clang++ -fsanitize=fuzzer,address), also driven by the tests.
+// Any bytes as a GGUF file. Driven by the tests with fixed seeds; with -DLLM_FUZZER it is an entry for libFuzzer
+// (clang++ -fsanitize=fuzzer,address,undefined), which allows one entry in a program.
 #include "gguf/gguf.h"
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ static void touch_tensors(const gguf_file *file) {
     }
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int fuzz_gguf(const uint8_t *data, size_t size) {
     gguf_file file;
     llm_error err = {};
     llm_status status = gguf_open_source(file_from_memory(data, size), &file, &err);
@@ -47,3 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     gguf_close(&file);
     return 0;
 }
+
+#if defined(LLM_FUZZER)
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return fuzz_gguf(data, size); }
+#endif

@@ -3,13 +3,13 @@
 #include "gguf/sample.h"
 #include <random>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int fuzz_gguf(const uint8_t *data, size_t size);
 
 static void run(const std::string &bytes) {
     // Exactly as large as the bytes: the address sanitizer then sees a read past the end.
     std::vector<uint8_t> exact(bytes.begin(), bytes.end());
     exact.shrink_to_fit();
-    LLVMFuzzerTestOneInput(exact.data(), exact.size());
+    fuzz_gguf(exact.data(), exact.size());
 }
 
 TEST_CASE("every single bit flip of a file ends in success or a status", "[gguf]") {

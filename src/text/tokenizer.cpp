@@ -46,17 +46,17 @@ static std::string_view marks_to_spaces(std::string_view text, std::string *out)
     return *out;
 }
 
-static llm_status encode_all(const tokenizer *t, std::string_view text, bool parse_special, std::vector<int32_t> *ids,
-                             llm_error *err) {
+static llm_status encode_all(const tokenizer *t, std::string_view text, const tokenize_options *options,
+                             std::vector<int32_t> *ids, llm_error *err) {
     encode_scratch s;
     encode_scratch_prepare(&s, text.size());
     s.pre.reset(pre_scratch_create());
     if (!s.pre) return fail(err, LLM_ERR_NOMEM, "tokenizing %zu bytes: no memory", text.size());
     std::string spaced;
     if (t->kind == vocab_kind::spm) text = marks_to_spaces(text, &spaced);
-    bool after_special = true;
+    bool after_special = !options->continues;
     for (size_t at = 0; at < text.size();) {
-        added_match match = added_tokens_find(t->added, text, at, parse_special);
+        added_match match = added_tokens_find(t->added, text, at, options->parse_special);
         std::string_view plain = text.substr(at, match.at - at);
         if (t->kind == vocab_kind::spm) {
             if (!plain.empty()) LLM_TRY(encode_spm(t, plain, after_special, &s, ids, err));
@@ -79,7 +79,7 @@ llm_status tokenize(const tokenizer *t, std::string_view text, const tokenize_op
                     INT32_MAX / 4);
     size_t n_before = ids->size();
     if (options->add_special && t->add_bos && t->special.bos >= 0) ids->push_back(t->special.bos);
-    llm_status status = encode_all(t, text, options->parse_special, ids, err);
+    llm_status status = encode_all(t, text, options, ids, err);
     if (status != LLM_OK) {
         ids->resize(n_before);
         return status;

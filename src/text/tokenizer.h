@@ -33,6 +33,7 @@ struct tokenize_options {
     bool add_special = false;   // BOS/EOS as the vocabulary asks
     bool parse_special = false; // control tokens written in the text become control ids; else they are plain text
     // User-defined tokens are recognised either way.
+    bool continues = false; // the text goes on a text before it: no space prefix at its start
 };
 
 // Appends the ids of `text` (any bytes, NUL and invalid UTF-8 included). Total, and linear in the length times a log.

@@ -1,5 +1,6 @@
 #include "text/conformance.h"
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -70,6 +71,34 @@ tokenizer_ptr load_vocabulary(const std::string &name) {
     }
     FAIL("no vocabulary " << name);
     return nullptr;
+}
+
+static std::string environment(const char *name) {
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+static std::string models_folder() {
+    if (!environment("LLM_MODELS").empty()) return environment("LLM_MODELS");
+    std::string data = environment("XDG_DATA_HOME");
+    return (data.empty() ? environment("HOME") + "/.local/share" : data) + "/llm/models";
+}
+
+tokenizer_ptr load_published(const std::string &file_name, std::string *chat_template) {
+    std::string path = models_folder() + "/" + file_name;
+    gguf_file file;
+    llm_error err{};
+    if (gguf_open(path.c_str(), &file, &err) != LLM_OK) {
+        WARN("NOT TESTED: " << err.message);
+        return nullptr;
+    }
+    tokenizer *t = nullptr;
+    llm_status status = tokenizer_load(&file, nullptr, nullptr, &t, &err);
+    *chat_template = gguf_string_or(&file, "tokenizer.chat_template", "");
+    gguf_close(&file);
+    INFO(err.message);
+    REQUIRE(status == LLM_OK);
+    return tokenizer_ptr(t);
 }
 
 std::vector<int32_t> encode(const tokenizer *t, std::string_view text, bool add_special, bool parse_special) {

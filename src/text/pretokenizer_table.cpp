@@ -192,6 +192,7 @@ static const pre_row rows[] = {
     {"falcon", FAMILY(falcon), 0},
     {"chameleon", FAMILY(chameleon), PRE_ADD_BOS},
     {"sarvam-moe", FAMILY(lines), PRE_RAW},
+    {"gemma4", FAMILY(lines), PRE_RAW},
 };
 
 // Files made before the name was recorded: the architecture tells it.

@@ -34,7 +34,7 @@ static size_t skip_white_space(std::string_view text, size_t at) {
     return at;
 }
 
-// SentencePiece itself cannot tell a space from the mark it writes for one.
+// Vocabularies that write a space as U+2581 cannot tell the two apart.
 static std::string_view marks_to_spaces(std::string_view text, std::string *out) {
     if (text.find(space_mark) == std::string_view::npos) return text;
     for (size_t at = 0, mark; at < text.size(); at = mark + space_mark.size()) {
@@ -53,7 +53,7 @@ static llm_status encode_all(const tokenizer *t, std::string_view text, const to
     s.pre.reset(pre_scratch_create());
     if (!s.pre) return fail(err, LLM_ERR_NOMEM, "tokenizing %zu bytes: no memory", text.size());
     std::string spaced;
-    if (t->kind == vocab_kind::spm) text = marks_to_spaces(text, &spaced);
+    if (t->kind != vocab_kind::bpe) text = marks_to_spaces(text, &spaced);
     bool after_special = !options->continues;
     for (size_t at = 0; at < text.size();) {
         added_match match = added_tokens_find(t->added, text, at, options->parse_special);

@@ -96,21 +96,17 @@ bool is_control_text(const tokenizer *t, const char *text) {
     return is_type(t, find_text(t, text), token_type::control);
 }
 
+// tokenizer.ggml.model. "gemma4" is Gemma 4's: ranks and split as its pre-tokenizer says, bytes among normal tokens.
 llm_status read_kind(loader *l) {
     std::string_view model = gguf_string_or(l->file, "tokenizer.ggml.model", "");
-    if (model == "llama") {
-        l->t->kind = vocab_kind::spm;
-        return LLM_OK;
-    }
-    if (model == "gpt2") {
-        l->t->kind = vocab_kind::bpe;
-        return LLM_OK;
-    }
+    l->t->kind = model == "llama" ? vocab_kind::spm : vocab_kind::bpe;
+    if (model == "llama" || model == "gpt2" || model == "gemma4") return LLM_OK;
     if (model.empty())
         return fail(l->err, LLM_ERR_UNSUPPORTED, "the file has no vocabulary: tokenizer.ggml.model is missing");
-    return fail(l->err, LLM_ERR_UNSUPPORTED,
-                "vocabulary kind \"%.*s\" (tokenizer.ggml.model) is not supported; \"llama\" and \"gpt2\" are",
-                int(model.size()), model.data());
+    return fail(
+        l->err, LLM_ERR_UNSUPPORTED,
+        "vocabulary kind \"%.*s\" (tokenizer.ggml.model) is not supported; \"llama\", \"gpt2\" and \"gemma4\" are",
+        int(model.size()), model.data());
 }
 
 llm_status read_texts(loader *l) {
@@ -241,6 +237,23 @@ void append_with_spaces(std::string_view text, std::string *out) {
     }
 }
 
+std::string byte_name(int byte) {
+    char name[8];
+    snprintf(name, sizeof name, "<0x%02X>", unsigned(byte));
+    return name;
+}
+
+// Gemma 4's byte tokens are stored as normal ones: they count as bytes where all 256 are there.
+void retype_bytes(tokenizer *t) {
+    if (t->kind != vocab_kind::raw) return;
+    int32_t ids[256];
+    for (int byte = 0; byte < 256; byte++) {
+        ids[byte] = find_text(t, byte_name(byte));
+        if (ids[byte] < 0) return;
+    }
+    for (int32_t id : ids) t->types[size_t(id)] = token_type::byte;
+}
+
 void make_pieces(tokenizer *t) {
     t->pieces.bytes.reserve(t->texts.bytes.size());
     t->pieces.end.reserve(t->texts.size());
@@ -265,13 +278,10 @@ void make_pieces(tokenizer *t) {
 void find_byte_ids(tokenizer *t) {
     for (int byte = 0; byte < 256; byte++) {
         std::string text;
-        if (t->kind == vocab_kind::bpe) {
+        if (t->kind == vocab_kind::bpe)
             utf8_append(&text, letters.letter_of[size_t(byte)]);
-        } else {
-            char name[8];
-            snprintf(name, sizeof name, "<0x%02X>", unsigned(byte));
-            text = name;
-        }
+        else
+            text = byte_name(byte);
         // An added token may be spelt like a byte's letter (deepseek has some); it stands for that text, not the byte.
         int32_t id = find_text(t, text);
         char plain = char(byte);
@@ -383,7 +393,8 @@ void read_special(loader *l) {
     t->special.unk = read_id(l, "tokenizer.ggml.unknown_token_id", spm ? 0 : -1);
     t->special.pad = read_id(l, "tokenizer.ggml.padding_token_id", -1);
     t->special.eot = read_id(l, "tokenizer.ggml.eot_token_id", -1);
-    t->special.nl = t->byte_ids['\n'] >= 0 ? t->byte_ids['\n'] : find_text(t, "\n");
+    int32_t line_end = t->kind == vocab_kind::raw ? find_text(t, "\n") : -1;
+    t->special.nl = line_end >= 0 ? line_end : t->byte_ids['\n'];
     mark_ends(t);
     int32_t eom = read_id(l, "tokenizer.ggml.eom_token_id", -1);
     if (eom >= 0) t->flags[size_t(eom)] |= TOKEN_ENDS_GENERATION;
@@ -412,10 +423,10 @@ void collect_added(tokenizer *t) {
     for (size_t i = 0; i < t->texts.size(); i++) {
         bool control = t->types[i] == token_type::control || t->types[i] == token_type::unknown;
         if (!control && t->types[i] != token_type::user_defined) continue;
-        if (t->kind == vocab_kind::spm)
-            append_with_spaces(t->texts[i], &plain.bytes);
-        else
+        if (t->kind == vocab_kind::bpe)
             plain.bytes.append(t->texts[i]);
+        else
+            append_with_spaces(t->texts[i], &plain.bytes);
         plain.end.push_back(uint32_t(plain.bytes.size()));
         tokens.push_back({{}, int32_t(i), control});
     }
@@ -435,6 +446,7 @@ llm_status load(loader *l) {
         LLM_TRY(choose_pre(l));
         LLM_TRY(read_merges(l));
     }
+    retype_bytes(t);
     make_pieces(t);
     find_byte_ids(t);
     read_special(l);

@@ -3,7 +3,7 @@
 #include <utf8proc.h>
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
-#include <limits.h>
+#include <algorithm>
 
 namespace llm {
 
@@ -22,10 +22,12 @@ struct pre_scratch {
     std::vector<uint32_t> pieces; // ends, before the current step
 };
 
+// note: the patterns of the table need constant memory and a few steps a character. The limits only contain a mistake
+// in them; texts cannot reach them.
+constexpr uint32_t heap_limit_kib = 20 * 1024;
+constexpr uint32_t steps_per_byte = 16, least_steps = 10000;
+
 pre_scratch *pre_scratch_create() {
-    // note: the patterns need constant memory and a few steps a character; the limits only contain a mistake in them.
-    // Only backtracking counts as a step, so twice the longest text is beyond what any of them does.
-    constexpr uint32_t heap_kib = 20 * 1024;
     pre_scratch *s = new pre_scratch;
     s->match = pcre2_match_data_create(1, nullptr);
     s->limits = pcre2_match_context_create(nullptr);
@@ -33,8 +35,7 @@ pre_scratch *pre_scratch_create() {
         pre_scratch_free(s);
         return nullptr;
     }
-    pcre2_set_heap_limit(s->limits, heap_kib);
-    pcre2_set_match_limit(s->limits, UINT32_MAX);
+    pcre2_set_heap_limit(s->limits, heap_limit_kib);
     return s;
 }
 
@@ -177,6 +178,8 @@ llm_status pre_tokenize(const pre_tokenizer *p, std::string_view text, pre_scrat
                         llm_error *err) {
     ends->clear();
     if (text.empty()) return LLM_OK;
+    uint64_t steps = uint64_t(text.size()) * steps_per_byte + least_steps;
+    pcre2_set_match_limit(s->limits, uint32_t(std::min<uint64_t>(steps, UINT32_MAX)));
     ends->push_back(uint32_t(text.size()));
     for (const compiled_step &step : p->steps) {
         s->pieces.swap(*ends);

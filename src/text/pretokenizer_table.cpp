@@ -61,7 +61,10 @@ static const split_step qwen2[] = {{re, QWEN2}};
 static const split_step qwen35[] = {{re, SHORT_FORMS_ANY_CASE "|" LEAD R"([\p{L}\p{M}]+|\p{N}| ?[^)" WS R"(\p{L}\p{M}\p{N}]+[\r\n]*|)" LINE_ENDS "|" SPACES}};
 static const split_step minicpm5[] = {{re, R"(\p{N}{1,3})"}, {re, LLAMA3_WITH(R"(\p{N}+)")}};
 static const split_step laguna[] = {{re, R"([^\n]+|\n+)"}, {re, QWEN2}};
-static const split_step jais2[] = {{re, SHORT_FORMS_ANY_CASE "|" LEAD R"(\p{L}+|\p{N}{1,3}| ?)" NOT_WORD R"(+[\r\n]*|)" LINE_ENDS
+// The look-behind changes no cut: after a group of spaces the run holds no line end any more. Without it each group
+// would look for one to the end of the run.
+static const split_step jais2[] = {{re, SHORT_FORMS_ANY_CASE "|" LEAD R"(\p{L}+|\p{N}{1,3}| ?)" NOT_WORD R"(+[\r\n]*|)"
+    R"((?<![\t\x0b\x0c\x{85}\p{Z}]))" LINE_ENDS
     "|[" WS "]{512}(?![^" WS "])|[" WS "]{256}(?![^" WS "])|[" WS "]{128}(?![^" WS "])|[" WS "]{64}(?![^" WS "])"
     "|[" WS "]{32}(?![^" WS "])|[" WS "]{16}(?![^" WS "])|[" WS "]{8}(?![^" WS "])|[" WS "]{4}(?![^" WS "])"
     "|[" WS "]{1,2}(?![^" WS "])|[" WS "]"}};

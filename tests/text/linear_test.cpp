@@ -1,0 +1,184 @@
+// Tokenizing takes time linear in the text and little stack, whatever the text: on a thread with a stack of 128 KiB, by
+// the thread's own CPU time.
+#include "text/conformance.h"
+#include "text/pretokenizer.h"
+#include "text/tiny_vocabulary.h"
+#include <pthread.h>
+#include <set>
+#include <time.h>
+
+using namespace llm;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static constexpr size_t stack_size = 1 << 20; // frames are larger there
+static constexpr double patience = 20;
+#else
+static constexpr size_t stack_size = 128 << 10;
+static constexpr double patience = 1;
+#endif
+
+static double cpu_seconds() {
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
+struct job {
+    const tokenizer *t;
+    std::string text;
+    std::vector<int32_t> ids;
+    llm_status status;
+    double seconds;
+};
+
+static void *run_job(void *argument) {
+    job *j = static_cast<job *>(argument);
+    tokenize_options options;
+    llm_error err{};
+    double begin = cpu_seconds();
+    j->status = tokenize(j->t, j->text, &options, &j->ids, &err);
+    j->seconds = cpu_seconds() - begin;
+    return nullptr;
+}
+
+static job tokenize_on_small_stack(const tokenizer *t, const std::string &text) {
+    job j{t, text, {}, LLM_ERR_INTERNAL, 0};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    REQUIRE(pthread_attr_setstacksize(&attributes, stack_size) == 0);
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, &attributes, run_job, &j) == 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    CHECK(j.status == LLM_OK);
+    return j;
+}
+
+// [fill]* up to `n` bytes, between a beginning and an end that make matches fail late.
+struct pattern {
+    const char *first, *fill, *last;
+};
+static const pattern patterns[] = {
+    {"", "a", ""},
+    {"", " ", ""},
+    {"", " ", "x"},
+    {"", " ", "1"},
+    {"", "\n", ""},
+    {"", "\n", "x"},
+    {"", "A", ""},
+    {"", "A", "'s"},
+    {"", "1", ""},
+    {"", "1", "x"},
+    {"", "-", ""},
+    {"", "'", ""},
+    {"", "\t", "\n"},
+    {"", "\u4E2D", ""},
+    {"", "\u00E9", ""},
+    {"", "\U0001F600", ""},
+    {"", "\xFF", ""},
+    {"", "\xE4", ""},
+    {"e", "\u0301", ""},
+    {"e", "\u0301\u0316", ""},
+    {"", "\u00BD", ""},
+    {"", "1\u0301", ""},
+    {"", "\u3000", "1"},
+    {"", "a ", ""},
+    {"", "a b", "\u0301"},
+    {"", "a1", ""},
+    {"", "\r\n", ""},
+    {"", " \n", " x"},
+    {"", "    x", ""},
+    {"", "<", ""},
+    {"IMG", "IMG", "A"},
+    {"<sentinel:", "1", ""},
+    {"", "\u1100", "\u1161"},
+    {"", "\u2581", ""},
+};
+
+static std::string fill(const pattern &p, size_t n) {
+    std::string text = p.first;
+    while (text.size() < n) text += p.fill;
+    return text + p.last;
+}
+
+TEST_CASE("every pre-tokenizer takes linear time and little stack", "[text]") {
+    const std::vector<std::string> merges{"a a", "aa aa", "A A", "\u0120 \u0120", "\u0120\u0120 \u0120\u0120", "1 1"};
+    std::set<const split_step *> seen;
+    for (size_t i = 0; const pre_row *row = pre_at(i); i++) {
+        if (!seen.insert(row->family.steps).second) continue;
+        tokenizer_ptr t = load_tokenizer(tiny_bpe(merges, {{"<c>", 3}, {"<u>", 4}}, row->name, "qwen2"));
+        double once = 0, twice = 0;
+        constexpr size_t n = 20000;
+        for (const pattern &p : patterns) {
+            double short_time = tokenize_on_small_stack(t.get(), fill(p, n)).seconds;
+            double long_time = tokenize_on_small_stack(t.get(), fill(p, 2 * n)).seconds;
+            INFO(row->name << ": " << p.first << "[" << p.fill << "]" << p.last << " " << short_time << " "
+                           << long_time);
+            CHECK(long_time < 0.08 * patience); // 2 s for a megabyte
+            once += short_time;
+            twice += long_time;
+        }
+        INFO(row->name << " " << once << " " << twice);
+        CHECK(twice < 2.5 * once);
+    }
+}
+
+TEST_CASE("SentencePiece merging takes linear time and little stack", "[text]") {
+    tokenizer_ptr t = load_tokenizer(tiny_spm({{"\u2581", 1, -9},
+                                               {"\u2581\u2581", 1, -1},
+                                               {"a", 1, -9},
+                                               {"aa", 1, -1},
+                                               {"aaaa", 1, -2},
+                                               {"\u2581a", 1, -3},
+                                               {"a\u2581", 1, -4},
+                                               {"<u>", 4}}));
+    double once = 0, twice = 0;
+    for (const pattern &p : patterns) {
+        once += tokenize_on_small_stack(t.get(), fill(p, 50000)).seconds;
+        twice += tokenize_on_small_stack(t.get(), fill(p, 100000)).seconds;
+    }
+    CHECK(twice < 2.5 * once);
+    CHECK(twice < 0.2 * patience * double(std::size(patterns)));
+}
+
+TEST_CASE("a megabyte of one character takes under two seconds with every vocabulary", "[text]") {
+    if (!have_test_data("vocab")) return;
+    const char *const fills[] = {"a", " ", "-", "\n", "\u4E2D", "\xFF", "1", "A"};
+    size_t i = 0;
+    rapidjson::Document index = parse_json(read_file(test_data() + "/vocab/index.json"));
+    for (const auto &entry : index.GetArray()) {
+        std::string model = entry["model"].GetString();
+        if (model != "llama" && model != "gpt2" && model != "gemma4") continue;
+        tokenizer_ptr t = load_vocabulary(entry["name"].GetString());
+        pattern p{"", fills[i++ % std::size(fills)], ""};
+        job j = tokenize_on_small_stack(t.get(), fill(p, 1000000));
+        INFO(entry["name"].GetString() << " " << p.fill << " " << j.seconds << " s");
+        CHECK(j.seconds < 2 * patience);
+    }
+}
+
+// Run by name; prints megabytes a second on prose and milliseconds of loading.
+TEST_CASE("speed of vocabularies", "[.text-speed]") {
+    if (!have_test_data("vocab") || !have_test_data("real") || !have_test_data("stories260k")) return;
+    std::string prose = read_file(test_data() + "/real/text.txt") + read_file(test_data() + "/stories260k/eval.txt") +
+                        read_file(test_data() + "/README-text.md") + read_file(test_data() + "/README.md");
+    rapidjson::Document index = parse_json(read_file(test_data() + "/vocab/index.json"));
+    for (const auto &entry : index.GetArray()) {
+        std::string name = entry["name"].GetString(), model = entry["model"].GetString();
+        if (model != "llama" && model != "gpt2" && model != "gemma4") continue;
+        tokenizer_ptr t = load_vocabulary(name);
+        double best = 1e9;
+        for (int i = 0; i < 5; i++) best = std::min(best, tokenize_on_small_stack(t.get(), prose).seconds);
+        std::string file = test_data() + "/vocab/" + entry["file"].GetString();
+        std::string bytes = file.back() == 'z' ? read_gzip(file) : read_file(file);
+        gguf_file opened;
+        REQUIRE(gguf_open_source(file_from_memory(bytes.data(), bytes.size()), &opened, nullptr) == LLM_OK);
+        double begin = cpu_seconds();
+        tokenizer *again = nullptr;
+        CHECK(tokenizer_load(&opened, nullptr, nullptr, &again, nullptr) == LLM_OK);
+        double load = cpu_seconds() - begin;
+        tokenizer_free(again);
+        gguf_close(&opened);
+        printf("%-18s %5.1f MB/s, load %5.1f ms\n", name.c_str(), double(prose.size()) / best / 1e6, load * 1e3);
+    }
+}

@@ -4,6 +4,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <algorithm>
+#include <memory>
 
 namespace llm {
 
@@ -75,21 +76,15 @@ static bool find_starts(compiled_step *step) {
 }
 
 llm_status pre_tokenizer_create(const pre_row *row, pre_tokenizer **out, llm_error *err) {
-    pre_tokenizer *p = new pre_tokenizer;
+    std::unique_ptr<pre_tokenizer, void (*)(pre_tokenizer *)> p(new pre_tokenizer, pre_tokenizer_free);
     p->steps.resize(row->family.n_steps);
-    llm_status status = LLM_OK;
-    for (size_t i = 0; i < p->steps.size() && status == LLM_OK; i++) {
+    for (size_t i = 0; i < p->steps.size(); i++) {
         const split_step &step = row->family.steps[i];
         if (step.op != split_op::regex) continue;
-        status = compile(step.pattern, row->name, &p->steps[i].pattern, err);
-        if (status == LLM_OK && !find_starts(&p->steps[i]))
-            status = fail(err, LLM_ERR_NOMEM, "pre-tokenizer \"%s\": no memory", row->name);
+        LLM_TRY(compile(step.pattern, row->name, &p->steps[i].pattern, err));
+        if (!find_starts(&p->steps[i])) return fail(err, LLM_ERR_NOMEM, "pre-tokenizer \"%s\": no memory", row->name);
     }
-    if (status != LLM_OK) {
-        pre_tokenizer_free(p);
-        return status;
-    }
-    *out = p;
+    *out = p.release();
     return LLM_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 using namespace llm;
+using namespace text_test;
 
 static chat_format find_format(const tokenizer *t, const char *name, const std::string &stored) {
     chat_format format;

@@ -6,6 +6,8 @@
 
 using namespace llm;
 
+namespace text_test {
+
 std::string read_file(const std::string &path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream bytes;
@@ -124,3 +126,5 @@ std::string list(const std::vector<int32_t> &ids) {
     for (size_t i = 0; i < ids.size() && i < 60; i++) text += (i ? " " : "") + std::to_string(ids[i]);
     return text + (ids.size() > 60 ? " ..." : "");
 }
+
+} // namespace text_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace text_test {
+
 std::string read_file(const std::string &path); // empty when it cannot be read
 std::string read_gzip(const std::string &path);
 rapidjson::Document parse_json(const std::string &text);
@@ -30,3 +32,5 @@ std::vector<int32_t> encode(const llm::tokenizer *t, std::string_view text, bool
                             bool parse_special = false);
 std::string decode(const llm::tokenizer *t, const std::vector<int32_t> &ids, bool show_control = false);
 std::string list(const std::vector<int32_t> &ids);
+
+} // namespace text_test

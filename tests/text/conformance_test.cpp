@@ -6,6 +6,7 @@
 #include <set>
 
 using namespace llm;
+using namespace text_test;
 
 static std::vector<int32_t> ids_of(const rapidjson::Value &array) {
     std::vector<int32_t> ids;

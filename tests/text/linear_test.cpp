@@ -8,6 +8,7 @@
 #include <time.h>
 
 using namespace llm;
+using namespace text_test;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static constexpr size_t stack_size = 1 << 20; // frames are larger there
@@ -23,6 +24,7 @@ static double cpu_seconds() {
     return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
 }
 
+namespace {
 struct job {
     const tokenizer *t;
     std::string text;
@@ -30,6 +32,7 @@ struct job {
     llm_status status;
     double seconds;
 };
+} // namespace
 
 static void *run_job(void *argument) {
     job *j = static_cast<job *>(argument);
@@ -55,9 +58,11 @@ static job tokenize_on_small_stack(const tokenizer *t, const std::string &text) 
 }
 
 // [fill]* up to `n` bytes, between a beginning and an end that make matches fail late.
+namespace {
 struct pattern {
     const char *first, *fill, *last;
 };
+} // namespace
 static const pattern patterns[] = {
     {"", "a", ""},
     {"", " ", ""},

@@ -5,6 +5,7 @@
 #include <map>
 
 using namespace llm;
+using namespace text_test;
 
 namespace {
 struct splitter {

@@ -5,14 +5,14 @@
 
 using namespace llm;
 
+namespace {
 struct outcome {
     std::string text;
     int32_t fired;
     bool operator==(const outcome &o) const { return text == o.text && fired == o.fired; }
 };
-static std::ostream &operator<<(std::ostream &out, const outcome &o) {
-    return out << '"' << o.text << "\" " << o.fired;
-}
+std::ostream &operator<<(std::ostream &out, const outcome &o) { return out << '"' << o.text << "\" " << o.fired; }
+} // namespace
 
 static outcome run(const std::vector<std::string_view> &stops, const std::vector<std::string> &pieces) {
     stop_matcher m;

@@ -3,6 +3,8 @@
 #include "text/utf8.h"
 #include <cstdio>
 
+namespace text_test {
+
 template <typename T> static void put(std::string *out, T value) {
     out->append(reinterpret_cast<const char *>(&value), sizeof value);
 }
@@ -109,3 +111,5 @@ std::string tiny_bpe(const std::vector<std::string> &merges, const std::vector<t
     set(&m, "tokenizer.ggml.merges", merges);
     return gguf_of(m);
 }
+
+} // namespace text_test

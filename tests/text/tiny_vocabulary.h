@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+namespace text_test {
+
 struct metadata {
     std::string bytes;
     uint64_t n = 0;
@@ -27,3 +29,5 @@ std::string tiny_spm(const std::vector<tiny_token> &tokens, bool with_bytes = tr
 // Byte-level: ids 0..255 are the bytes, then the unions of `merges` ("a b", in byte letters), then `added`.
 std::string tiny_bpe(const std::vector<std::string> &merges, const std::vector<tiny_token> &added = {},
                      const std::string &pre = "gpt-2", const std::string &architecture = "llama");
+
+} // namespace text_test

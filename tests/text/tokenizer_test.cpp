@@ -6,6 +6,7 @@
 #include <random>
 
 using namespace llm;
+using namespace text_test;
 
 using ids = std::vector<int32_t>;
 

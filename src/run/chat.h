@@ -1,0 +1,2 @@
+#pragma once
+namespace llm { struct chat; }

@@ -24,9 +24,19 @@ static int open_retrying(const char *path, int flags, mode_t mode) {
     return fd;
 }
 
-static llm_status open_failed(const char *path, int os_error, llm_error *err) {
-    if (os_error == ENOENT) return fail(err, LLM_ERR_IO, "'%s' does not exist", path);
-    return fail_os(err, LLM_ERR_IO, os_error, "'%s' cannot be opened", path);
+// In quotes; of a very long path the end, so that the rest of the sentence still fits into an error.
+static std::string quoted_path(const char *path) {
+    const size_t longest = 240;
+    size_t n = strlen(path);
+    if (n <= longest) return "'" + std::string(path) + "'";
+    const char *end = path + n - longest;
+    while (((unsigned char)*end & 0xC0) == 0x80) end++; // at the start of a character
+    return "'..." + std::string(end) + "'";
+}
+
+static llm_status open_failed(const char *name, int os_error, llm_error *err) {
+    if (os_error == ENOENT) return fail(err, LLM_ERR_IO, "%s does not exist", name);
+    return fail_os(err, LLM_ERR_IO, os_error, "%s cannot be opened", name);
 }
 
 // The size of a regular file; everything else that can be opened (a pipe, a terminal, a folder) is refused.
@@ -42,10 +52,10 @@ static llm_status regular_size(int fd, const char *name, uint64_t *size, llm_err
 llm_status file_open(const char *path, file_source *out, llm_error *err) {
     if (!path || !*path) return fail(err, LLM_ERR_ARGUMENT, "the path of the file to open is empty");
     file_source source;
-    source.name = std::string("'") + path + "'"; // before there is a descriptor that a failing allocation would leak
+    source.name = quoted_path(path); // before there is a descriptor that a failing allocation would leak
     // O_NONBLOCK: a named pipe would otherwise wait for a writer; regular files do not know it.
     source.fd = open_retrying(path, O_RDONLY | O_NONBLOCK, 0);
-    if (source.fd < 0) return open_failed(path, errno, err);
+    if (source.fd < 0) return open_failed(source.name.c_str(), errno, err);
     source.owns_fd = true;
     llm_status status = regular_size(source.fd, source.name.c_str(), &source.size, err);
     if (status != LLM_OK) {

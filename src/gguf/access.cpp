@@ -27,6 +27,23 @@ std::string quoted(std::string_view name) {
     return text + (name.size() > longest ? "...'" : "'");
 }
 
+bool tensor_bytes(const block_format *format, const uint64_t shape[4], uint64_t *bytes, std::string *wrong) {
+    uint64_t values = 1;
+    for (int i = 0; i < 4; i++) {
+        if (shape[i] == 0) return *wrong = "has a dimension of size 0", false;
+        if (__builtin_mul_overflow(values, shape[i], &values))
+            return *wrong = "has more values than can be counted", false;
+    }
+    if (shape[0] % format->block_size != 0) {
+        *wrong = "has rows of " + std::to_string(shape[0]) + " values, expected a multiple of " +
+                 std::to_string(format->block_size) + " for " + format->name;
+        return false;
+    }
+    if (__builtin_mul_overflow(values / format->block_size, (uint64_t)format->block_bytes, bytes))
+        return *wrong = "has more bytes than can be counted", false;
+    return true;
+}
+
 const gguf_value *gguf_find(const gguf_file *file, std::string_view key) {
     auto less = [file](uint32_t i, std::string_view k) { return file->metadata[i].first < k; };
     auto at = std::lower_bound(file->metadata_by_key.begin(), file->metadata_by_key.end(), key, less);

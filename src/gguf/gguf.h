@@ -15,17 +15,19 @@
 
 namespace llm {
 
+// clang-format off
 enum gguf_type : uint32_t {
     GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STRING, GGUF_ARRAY,
     GGUF_U64, GGUF_I64, GGUF_F64,
 };
+// clang-format on
 
 struct gguf_value {
     gguf_type type = GGUF_U8; // of the value, or of the elements when is_array
     bool is_array = false;
-    uint64_t count = 1;       // elements; 1 for a scalar
-    std::string data;         // numbers: little-endian, packed as in the file; one string: its bytes; an array of
-                              // arrays: the elements as in the file
+    uint64_t count = 1; // elements; 1 for a scalar
+    std::string data;   // numbers: little-endian, packed as in the file; one string: its bytes; an array of
+                        // arrays: the elements as in the file
     std::vector<std::string_view> strings; // of a string array: views into `text`
     std::vector<char> text;
 
@@ -38,21 +40,21 @@ struct gguf_value {
 struct gguf_tensor {
     std::string name;
     uint32_t n_dims;
-    uint64_t shape[4];       // GGUF order: shape[0] is the row length; unused dimensions are 1
-    format_id format;        // format_by_id() knows it
+    uint64_t shape[4]; // GGUF order: shape[0] is the row length; unused dimensions are 1
+    format_id format;  // format_by_id() knows it
     uint64_t bytes;
-    uint32_t file;           // index into gguf_file::parts
-    uint64_t offset;         // absolute, in that part
+    uint32_t file;   // index into gguf_file::parts
+    uint64_t offset; // absolute, in that part
 };
 
 struct gguf_file {
     uint32_t version = 0;
     uint32_t alignment = 32;
     std::vector<std::pair<std::string, gguf_value>> metadata; // of the first part, in file order
-    std::vector<gguf_tensor> tensors;                          // of all parts
-    std::vector<file_source> parts;                            // owned; closed by gguf_close
+    std::vector<gguf_tensor> tensors;                         // of all parts
+    std::vector<file_source> parts;                           // owned; closed by gguf_close
     std::vector<std::string> warnings;
-    std::vector<uint32_t> metadata_by_key, tensors_by_name;    // sorted, for gguf_find and gguf_find_tensor
+    std::vector<uint32_t> metadata_by_key, tensors_by_name; // sorted, for gguf_find and gguf_find_tensor
 };
 
 // Opens `path` (UTF-8), any part of a split model: the others are found beside it, and all that are missing are named.
@@ -65,8 +67,8 @@ const gguf_value *gguf_find(const gguf_file *file, std::string_view key);
 const gguf_tensor *gguf_find_tensor(const gguf_file *file, std::string_view name);
 
 // Typed access. Numbers convert between integer and float kinds when exact; otherwise, or when the key is an array,
-// the key counts as malformed: *_or return the fallback. get_* fail with LLM_ERR_DAMAGED and a sentence naming file, key,
-// expected and found. A truth value is no number; the integers 0 and 1 are truth values.
+// the key counts as malformed: *_or return the fallback. get_* fail with LLM_ERR_DAMAGED and a sentence naming file,
+// key, expected and found. A truth value is no number; the integers 0 and 1 are truth values.
 llm_status gguf_get_u64(const gguf_file *file, std::string_view key, uint64_t *out, llm_error *err);
 llm_status gguf_get_f64(const gguf_file *file, std::string_view key, double *out, llm_error *err);
 llm_status gguf_get_string(const gguf_file *file, std::string_view key, std::string_view *out, llm_error *err);

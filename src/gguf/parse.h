@@ -9,6 +9,9 @@ uint32_t gguf_type_bytes(gguf_type type);
 const char *gguf_type_name(gguf_type type);
 // A name for a message: in quotes, of printable ASCII, not too long.
 std::string quoted(std::string_view name);
+// Bytes of a tensor of this format and shape; false, and what is wrong with it ("has ..."), when there is no such
+// tensor.
+bool tensor_bytes(const block_format *format, const uint64_t shape[4], uint64_t *bytes, std::string *wrong);
 // What a file that does not begin with "GGUF" is, as the end of a sentence.
 std::string describe_other_file(const file_source *source);
 

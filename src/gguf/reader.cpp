@@ -144,9 +144,9 @@ static llm_status take_array_head(cursor *c, gguf_type *type, uint64_t *count, l
     LLM_TRY(take_type(c, type, err));
     LLM_TRY(take_u64(c, count, err));
     if (*count <= remaining(c) / least_bytes(*type)) return LLM_OK;
-    return fail(err, LLM_ERR_DAMAGED, "%s is damaged: %s has %llu elements, but only %llu bytes follow",
-                c->source->name.c_str(), c->where.c_str(), (unsigned long long)*count,
-                (unsigned long long)remaining(c));
+    return fail(err, LLM_ERR_DAMAGED, "%s is damaged: it ends at byte %llu, too early for the %llu elements of %s",
+                c->source->name.c_str(), (unsigned long long)c->source->size, (unsigned long long)*count,
+                c->where.c_str());
 }
 
 // Appends the elements of an array as they lie in the file.
@@ -217,25 +217,13 @@ static llm_status read_alignment(gguf_file *file, llm_error *err) {
     return LLM_OK;
 }
 
-// Values and bytes of a tensor from shape and format, without overflow.
 static llm_status measure_tensor(const cursor *c, gguf_tensor *t, llm_error *err) {
     const block_format *format = format_by_id(t->format);
     if (!format)
         return fail(err, LLM_ERR_UNSUPPORTED, "%s: %s has format number %u, which this build (" BUILD ") does not know",
                     c->source->name.c_str(), c->where.c_str(), (unsigned)t->format);
-    uint64_t values = 1;
-    for (uint64_t size : t->shape) {
-        if (size == 0) return damaged(c, err, "has a dimension of size 0");
-        if (__builtin_mul_overflow(values, size, &values))
-            return damaged(c, err, "has more values than can be counted");
-    }
-    if (t->shape[0] % format->block_size != 0)
-        return fail(err, LLM_ERR_DAMAGED, "%s is damaged: %s has rows of %llu values, expected a multiple of %u for %s",
-                    c->source->name.c_str(), c->where.c_str(), (unsigned long long)t->shape[0], format->block_size,
-                    format->name);
-    if (__builtin_mul_overflow(values / format->block_size, (uint64_t)format->block_bytes, &t->bytes))
-        return damaged(c, err, "has more bytes than can be counted");
-    return LLM_OK;
+    std::string wrong;
+    return tensor_bytes(format, t->shape, &t->bytes, &wrong) ? LLM_OK : damaged(c, err, wrong.c_str());
 }
 
 // The offset in the entry counts from the start of the data section, which is not known yet.
@@ -310,8 +298,9 @@ static llm_status check_version(const cursor *c, uint32_t version, llm_error *er
 static llm_status check_count(const cursor *c, const char *what, uint64_t count, uint64_t each, uint64_t most,
                               llm_error *err) {
     if (count > remaining(c) / each)
-        return fail(err, LLM_ERR_DAMAGED, "%s is damaged: its header says %llu %s, but only %llu bytes follow",
-                    c->source->name.c_str(), (unsigned long long)count, what, (unsigned long long)remaining(c));
+        return fail(err, LLM_ERR_DAMAGED,
+                    "%s is damaged: it ends at byte %llu, too early for the %llu %s of its header",
+                    c->source->name.c_str(), (unsigned long long)c->source->size, (unsigned long long)count, what);
     if (count > most)
         return fail(err, LLM_ERR_UNSUPPORTED, "%s has %llu %s, expected at most %llu", c->source->name.c_str(),
                     (unsigned long long)count, what, (unsigned long long)most);

@@ -1,0 +1,471 @@
+// Reading tokenizer.ggml.* into a tokenizer.
+#include "text/vocab.h"
+#include "text/byte_letters.h"
+#include "text/hash.h"
+#include "text/utf8.h"
+#include <algorithm>
+#include <iterator>
+#include <limits.h>
+#include <stdio.h>
+
+namespace llm {
+
+void text_index_build(text_index *index, const string_block &texts) {
+    size_t n_slots = 16;
+    while (n_slots < texts.size() * 2) n_slots *= 2;
+    index->slots.assign(n_slots, 0);
+    for (size_t id = 0; id < texts.size(); id++) {
+        uint64_t tag = hash_text(texts[id]) >> 32;
+        size_t at = tag & (n_slots - 1);
+        for (; index->slots[at]; at = (at + 1) & (n_slots - 1)) {
+            uint64_t slot = index->slots[at];
+            if (slot >> 32 == tag && texts[size_t(uint32_t(slot) - 1)] == texts[id]) break;
+        }
+        index->slots[at] = tag << 32 | (id + 1);
+    }
+}
+
+int32_t text_index_find(const text_index &index, const string_block &texts, std::string_view text) {
+    uint64_t tag = hash_text(text) >> 32;
+    size_t mask = index.slots.size() - 1;
+    for (size_t at = tag & mask; index.slots[at]; at = (at + 1) & mask) {
+        uint64_t slot = index.slots[at];
+        if (slot >> 32 != tag) continue;
+        int32_t id = int32_t(uint32_t(slot)) - 1;
+        if (texts[size_t(id)] == text) return id;
+    }
+    return -1;
+}
+
+namespace {
+
+struct loader {
+    const gguf_file *file;
+    const char *pre_override;
+    const log_sink *log;
+    llm_error *err;
+    std::string_view architecture;
+    const pre_row *row = nullptr;
+    tokenizer *t;
+};
+
+// Texts that end a generation wherever the vocabulary has them as control tokens. A user-defined token of such a text
+// counts as control: files that store it so would let a user's text end the turn.
+struct end_text {
+    const char *text;
+    bool ends_turn;        // candidates for `eot` when the file names none, in this order
+    const char *only_with; // not NULL: only where this text is a control token too
+    const char *not_with;  // not NULL: not where this text is a control token
+};
+// clang-format off
+const end_text end_texts[] = {
+    {"<|eot_id|>", true, nullptr, nullptr},
+    {"<|im_end|>", true, nullptr, nullptr},
+    {"<|end|>", true, nullptr, "<|return|>"}, // there (gpt-oss) it only parts messages of one turn
+    {"<end_of_turn>", true, nullptr, nullptr},
+    {"<|end_of_turn|>", true, nullptr, nullptr},
+    {"<|endoftext|>", true, nullptr, nullptr},
+    {"<|end_of_text|>", true, nullptr, nullptr},
+    {"<|eom_id|>", false, nullptr, nullptr},
+    {"<|return|>", false, nullptr, nullptr},
+    {"<|call|>", false, nullptr, nullptr},
+    {"<EOT>", true, nullptr, nullptr},
+    {"_<EOT>", true, nullptr, nullptr},
+    {"[EOT]", true, nullptr, nullptr},
+    {"[EOS]", false, nullptr, nullptr},
+    {"<eos>", false, nullptr, nullptr},
+    {"<turn|>", false, nullptr, nullptr},
+    {"<end_of_utterance>", true, nullptr, nullptr},
+    {"<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>", true, nullptr, nullptr},
+    {"</s>", false, "<s>", nullptr}, // elsewhere (gemma3, qwen3) it is HTML like others
+    {"<|fim_pad|>", false, nullptr, nullptr},
+    {"<fim-pad>", false, nullptr, nullptr},
+    {"<fim_pad>", false, nullptr, nullptr},
+    {"<|repo_name|>", false, nullptr, nullptr},
+    {"<fim-repo>", false, nullptr, nullptr},
+    {"<reponame>", false, nullptr, nullptr},
+    {"<|file_sep|>", false, nullptr, nullptr},
+};
+// clang-format on
+
+int32_t find_text(const tokenizer *t, std::string_view text) { return text_index_find(t->by_text, t->texts, text); }
+
+bool is_type(const tokenizer *t, int32_t id, token_type type) { return id >= 0 && t->types[size_t(id)] == type; }
+
+bool is_control_text(const tokenizer *t, const char *text) {
+    return is_type(t, find_text(t, text), token_type::control);
+}
+
+// tokenizer.ggml.model. "gemma4" is Gemma 4's: ranks and split as its pre-tokenizer says, bytes among normal tokens.
+llm_status read_kind(loader *l) {
+    std::string_view model = gguf_string_or(l->file, "tokenizer.ggml.model", "");
+    l->t->kind = model == "llama" ? vocab_kind::spm : vocab_kind::bpe;
+    if (model == "llama" || model == "gpt2" || model == "gemma4") return LLM_OK;
+    if (model.empty())
+        return fail(l->err, LLM_ERR_UNSUPPORTED, "the file has no vocabulary: tokenizer.ggml.model is missing");
+    return fail(
+        l->err, LLM_ERR_UNSUPPORTED,
+        "vocabulary kind \"%.*s\" (tokenizer.ggml.model) is not supported; \"llama\", \"gpt2\" and \"gemma4\" are",
+        int(model.size()), model.data());
+}
+
+llm_status read_texts(loader *l) {
+    const gguf_value *tokens = gguf_find(l->file, "tokenizer.ggml.tokens");
+    if (!tokens || !tokens->is_array || tokens->type != GGUF_STRING || tokens->strings.empty())
+        return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.tokens: expected an array of strings, found %s",
+                    tokens ? "something else" : "nothing");
+    size_t bytes = 0;
+    for (std::string_view text : tokens->strings) bytes += text.size();
+    if (bytes > INT32_MAX / 2 || tokens->strings.size() > INT32_MAX / 4)
+        return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.tokens: %zu tokens of %zu bytes are too many",
+                    tokens->strings.size(), bytes);
+    tokenizer *t = l->t;
+    t->texts.bytes.reserve(bytes);
+    t->texts.end.reserve(tokens->strings.size());
+    for (std::string_view text : tokens->strings) {
+        t->texts.push_back(text);
+        t->longest_text = std::max(t->longest_text, text.size());
+    }
+    text_index_build(&t->by_text, t->texts);
+    return LLM_OK;
+}
+
+// An array of numbers beside the tokens; absent is fine, another length is not.
+llm_status find_numbers(loader *l, const char *key, const gguf_value **out) {
+    *out = gguf_find(l->file, key);
+    double probe;
+    if (!*out) return LLM_OK;
+    if (!(*out)->is_array || (*out)->count != l->t->texts.size() || !gguf_array_f64(*out, 0, &probe))
+        return fail(l->err, LLM_ERR_DAMAGED, "%s: expected an array of %zu numbers, one a token, found %llu entries",
+                    key, l->t->texts.size(), (unsigned long long)(*out)->count);
+    return LLM_OK;
+}
+
+llm_status read_types(loader *l) {
+    tokenizer *t = l->t;
+    const gguf_value *types;
+    LLM_TRY(find_numbers(l, "tokenizer.ggml.token_type", &types));
+    t->types.assign(t->texts.size(), token_type::normal);
+    t->flags.assign(t->texts.size(), 0);
+    for (size_t i = 0; types && i < t->types.size(); i++) {
+        double value = 1;
+        gguf_array_f64(types, i, &value);
+        t->types[i] = value >= 0 && value <= 6 ? token_type(int(value)) : token_type::undefined;
+    }
+    return LLM_OK;
+}
+
+llm_status read_scores(loader *l) {
+    const gguf_value *scores;
+    LLM_TRY(find_numbers(l, "tokenizer.ggml.scores", &scores));
+    if (!scores)
+        return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.scores is missing: a \"llama\" vocabulary needs it");
+    l->t->score_keys.resize(l->t->texts.size());
+    for (size_t i = 0; i < l->t->score_keys.size(); i++) {
+        double value = 0;
+        gguf_array_f64(scores, i, &value);
+        float score = float(value) + 0.0f; // -0 becomes 0
+        uint32_t bits;
+        memcpy(&bits, &score, sizeof bits);
+        l->t->score_keys[i] = bits & 0x80000000u ? bits : ~(bits | 0x80000000u); // larger scores get smaller keys
+    }
+    return LLM_OK;
+}
+
+llm_status choose_pre(loader *l) {
+    std::string_view name = gguf_string_or(l->file, "tokenizer.ggml.pre", "");
+    l->row = pre_find(name);
+    if (name.empty()) {
+        l->row = pre_of_architecture(l->architecture);
+        if (!l->row) {
+            l->row = pre_find("default");
+            log_line(l->log, LLM_LOG_WARNING,
+                     "tokenizer.ggml.pre is missing and unknown for architecture \"%.*s\": using \"default\"",
+                     int(l->architecture.size()), l->architecture.data());
+        }
+    }
+    if (!l->row && l->pre_override) {
+        l->row = pre_find(l->pre_override);
+        if (!l->row) return fail(l->err, LLM_ERR_ARGUMENT, "pre-tokenizer \"%s\" is not known", l->pre_override);
+    }
+    if (!l->row)
+        return fail(l->err, LLM_ERR_UNSUPPORTED,
+                    "pre-tokenizer \"%.*s\" (tokenizer.ggml.pre) is not known; a known one can be named instead",
+                    int(name.size()), name.data());
+    tokenizer *t = l->t;
+    if (l->row->flags & PRE_RAW) t->kind = vocab_kind::raw;
+    t->whole_words = l->row->flags & PRE_WHOLE_WORDS;
+    t->normalize_nfc = normalizes_nfc(l->row, l->architecture);
+    pre_tokenizer *pre = nullptr;
+    LLM_TRY(pre_tokenizer_create(l->row, &pre, l->err));
+    t->pre.reset(pre);
+    return LLM_OK;
+}
+
+// ------------------------------------------------------------------ what tokens stand for
+
+// -1 unless the text is "<0xHH>".
+int byte_of_text(std::string_view text) {
+    if (text.size() != 6 || text.substr(0, 3) != "<0x" || text[5] != '>') return -1;
+    int value = 0;
+    for (char c : text.substr(3, 2)) {
+        const char *digits = "0123456789ABCDEF", *digit = strchr(digits, c >= 'a' && c <= 'f' ? c - 32 : c);
+        if (!digit || !c) return -1;
+        value = value * 16 + int(digit - digits);
+    }
+    return value;
+}
+
+void append_bytes_of_letters(std::string_view text, std::string *out) {
+    for (const char *at = text.data(), *end = at + text.size(); at != end;) {
+        utf8_char c = utf8_next(at, end);
+        int byte = c.well_formed && c.code < letters.byte_of.size() ? letters.byte_of[c.code] : -1;
+        if (byte >= 0)
+            out->push_back(char(byte));
+        else
+            out->append(at, c.n);
+        at += c.n;
+    }
+}
+
+void append_with_spaces(std::string_view text, std::string *out) {
+    for (size_t at = 0, mark; at < text.size(); at = mark + space_mark.size()) {
+        mark = text.find(space_mark, at);
+        out->append(text.substr(at, mark - at));
+        if (mark == std::string_view::npos) break;
+        out->push_back(' ');
+    }
+}
+
+std::string byte_name(int byte) {
+    char name[8];
+    snprintf(name, sizeof name, "<0x%02X>", unsigned(byte));
+    return name;
+}
+
+// Gemma 4's byte tokens are stored as normal ones: they count as bytes where all 256 are there.
+void retype_bytes(tokenizer *t) {
+    if (t->kind != vocab_kind::raw) return;
+    int32_t ids[256];
+    for (int byte = 0; byte < 256; byte++) {
+        ids[byte] = find_text(t, byte_name(byte));
+        if (ids[byte] < 0) return;
+    }
+    for (int32_t id : ids) t->types[size_t(id)] = token_type::byte;
+}
+
+void make_pieces(tokenizer *t) {
+    t->pieces.bytes.reserve(t->texts.bytes.size());
+    t->pieces.end.reserve(t->texts.size());
+    for (size_t i = 0; i < t->texts.size(); i++) {
+        std::string_view text = t->texts[i];
+        std::string *out = &t->pieces.bytes;
+        int byte = t->types[i] == token_type::byte ? byte_of_text(text) : -1;
+        bool as_it_is = t->types[i] == token_type::control || t->types[i] == token_type::unknown ||
+                        t->types[i] == token_type::user_defined;
+        if (byte >= 0)
+            out->push_back(char(byte));
+        else if (as_it_is)
+            out->append(text);
+        else if (t->kind == vocab_kind::bpe)
+            append_bytes_of_letters(text, out);
+        else
+            append_with_spaces(text, out);
+        t->pieces.end.push_back(uint32_t(out->size()));
+    }
+}
+
+void find_byte_ids(tokenizer *t) {
+    for (int byte = 0; byte < 256; byte++) {
+        std::string text;
+        if (t->kind == vocab_kind::bpe)
+            utf8_append(&text, letters.letter_of[size_t(byte)]);
+        else
+            text = byte_name(byte);
+        // An added token may be spelt like a byte's letter (deepseek has some); it stands for that text, not the byte.
+        int32_t id = find_text(t, text);
+        char plain = char(byte);
+        bool is_byte = id >= 0 && t->pieces[size_t(id)] == std::string_view(&plain, 1);
+        t->byte_ids[size_t(byte)] = is_byte ? id : -1;
+    }
+}
+
+void find_space_joints(tokenizer *t) {
+    for (size_t i = 0; i < t->texts.size(); i++) {
+        std::string_view text = t->texts[i];
+        for (size_t at = 1; (at = text.find(space_mark, at)) != std::string_view::npos; at++)
+            t->joins_space[uint8_t(text[at - 1])] = true;
+    }
+}
+
+// ------------------------------------------------------------------ merges
+
+bool is_joined(std::string_view text, std::string_view left, std::string_view right) {
+    return text.size() == left.size() + right.size() && text.substr(0, left.size()) == left &&
+           text.substr(left.size()) == right;
+}
+
+// The union of a merge is mostly that of the merge before or the token after it: no look-up then.
+int32_t find_joined(const tokenizer *t, std::string_view left, std::string_view right, int32_t last,
+                    std::string *both) {
+    for (int32_t guess : {last, last + 1})
+        if (guess >= 0 && size_t(guess) < t->texts.size() && is_joined(t->texts[size_t(guess)], left, right))
+            return guess;
+    both->assign(left).append(right);
+    return find_text(t, *both);
+}
+
+// Of equal rules the first counts.
+void add_merge(merge_table *table, int32_t left, int32_t right, size_t rank, int32_t merged) {
+    std::vector<merge_rule> &slots = table->slots;
+    uint64_t pair = uint64_t(uint32_t(left)) << 32 | uint32_t(right);
+    size_t at = merge_slot(pair, slots.size());
+    while (slots[at].pair != UINT64_MAX && slots[at].pair != pair) at = at + 1 < slots.size() ? at + 1 : 0;
+    if (slots[at].pair != pair) slots[at] = {pair, uint32_t(rank), merged};
+}
+
+// note: the time goes into cache misses (gpt-oss: 446 189 merges, 140 ms). Starting look-ups some merges ahead with
+// prefetches did not help: the processor already overlaps them.
+llm_status read_merges(loader *l) {
+    const gguf_value *merges = gguf_find(l->file, "tokenizer.ggml.merges");
+    if (!merges || !merges->is_array || merges->type != GGUF_STRING)
+        return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.merges: expected an array of strings, found %s",
+                    merges ? "something else" : "nothing");
+    tokenizer *t = l->t;
+    size_t n = merges->strings.size(), n_lost = 0;
+    if (n > INT32_MAX / 4) return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.merges: %zu entries are too many", n);
+    t->merges.slots.assign(n * 3 / 2 + 16, merge_rule{});
+    std::string both;
+    int32_t last = -1;
+    for (size_t rank = 0; rank < n; rank++) {
+        std::string_view text = merges->strings[rank];
+        size_t space = text.find(' ', 1);
+        std::string_view left = text.substr(0, space), right = space < text.size() ? text.substr(space + 1) : "";
+        int32_t left_id = find_text(t, left), right_id = find_text(t, right);
+        int32_t merged = (left_id | right_id) < 0 ? -1 : find_joined(t, left, right, last, &both);
+        if (merged >= 0)
+            add_merge(&t->merges, left_id, right_id, rank, last = merged);
+        else
+            n_lost++;
+    }
+    if (n_lost > 0)
+        log_line(l->log, LLM_LOG_WARNING, "%zu of %zu merges name tokens that the vocabulary lacks and are left out",
+                 n_lost, n);
+    return LLM_OK;
+}
+
+// ------------------------------------------------------------------ special tokens
+
+int32_t read_id(loader *l, const char *key, int32_t fallback) {
+    const gguf_value *value = gguf_find(l->file, key);
+    if (!value) return fallback < int32_t(l->t->texts.size()) ? fallback : -1;
+    uint64_t id = gguf_u64_or(l->file, key, UINT64_MAX);
+    if (id < l->t->texts.size()) return int32_t(id);
+    if (id != UINT64_MAX && id != UINT32_MAX) // -1 is a common way to say none
+        log_line(l->log, LLM_LOG_WARNING, "%s is %llu, but there are %zu tokens: ignored", key, (unsigned long long)id,
+                 l->t->texts.size());
+    return -1;
+}
+
+bool is_end(const tokenizer *t, const end_text &end, int32_t id) {
+    if (!is_type(t, id, token_type::control) && !is_type(t, id, token_type::user_defined)) return false;
+    if (end.only_with && !is_control_text(t, end.only_with)) return false;
+    return !end.not_with || !is_control_text(t, end.not_with);
+}
+
+void mark_ends(tokenizer *t) {
+    for (const end_text &end : end_texts) {
+        int32_t id = find_text(t, end.text);
+        if (!is_end(t, end, id)) continue;
+        t->types[size_t(id)] = token_type::control;
+        t->flags[size_t(id)] |= TOKEN_ENDS_GENERATION;
+        if (end.ends_turn && t->special.eot < 0) t->special.eot = id;
+    }
+    for (int32_t id : {t->special.eos, t->special.eot})
+        if (id >= 0) t->flags[size_t(id)] |= TOKEN_ENDS_GENERATION;
+}
+
+void read_special(loader *l) {
+    tokenizer *t = l->t;
+    bool spm = t->kind == vocab_kind::spm;
+    t->special.bos = read_id(l, "tokenizer.ggml.bos_token_id", spm ? 1 : -1);
+    t->special.eos = read_id(l, "tokenizer.ggml.eos_token_id", spm ? 2 : -1);
+    t->special.unk = read_id(l, "tokenizer.ggml.unknown_token_id", spm ? 0 : -1);
+    t->special.pad = read_id(l, "tokenizer.ggml.padding_token_id", -1);
+    t->special.eot = read_id(l, "tokenizer.ggml.eot_token_id", -1);
+    int32_t line_end = t->kind == vocab_kind::raw ? find_text(t, "\n") : -1;
+    t->special.nl = line_end >= 0 ? line_end : t->byte_ids['\n'];
+    mark_ends(t);
+    int32_t eom = read_id(l, "tokenizer.ggml.eom_token_id", -1);
+    if (eom >= 0) t->flags[size_t(eom)] |= TOKEN_ENDS_GENERATION;
+    t->add_bos = gguf_bool_or(l->file, "tokenizer.ggml.add_bos_token", spm || (l->row && l->row->flags & PRE_ADD_BOS));
+    t->add_eos = gguf_bool_or(l->file, "tokenizer.ggml.add_eos_token", false);
+    t->add_space_prefix = spm && gguf_bool_or(l->file, "tokenizer.ggml.add_space_prefix", true);
+}
+
+// Phi-3's own tokenizer strips white space after its special tokens ("rstrip"), these three aside. GGUF does not say
+// so.
+void mark_space_eaters(loader *l) {
+    tokenizer *t = l->t;
+    if (t->kind != vocab_kind::spm || l->architecture != "phi3") return;
+    for (size_t i = 0; i < t->texts.size(); i++) {
+        std::string_view text = t->texts[i];
+        if (t->types[i] == token_type::control && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")
+            t->flags[i] |= TOKEN_EATS_SPACE_AFTER;
+    }
+}
+
+// A literal U+2581 in a text is a space to SentencePiece vocabularies, in added tokens too: tokenize() replaces it
+// first.
+void collect_added(tokenizer *t) {
+    std::vector<added_token> tokens;
+    string_block plain;
+    for (size_t i = 0; i < t->texts.size(); i++) {
+        bool control = t->types[i] == token_type::control || t->types[i] == token_type::unknown;
+        if (!control && t->types[i] != token_type::user_defined) continue;
+        if (t->kind == vocab_kind::bpe)
+            plain.bytes.append(t->texts[i]);
+        else
+            append_with_spaces(t->texts[i], &plain.bytes);
+        plain.end.push_back(uint32_t(plain.bytes.size()));
+        tokens.push_back({{}, int32_t(i), control});
+    }
+    for (size_t i = 0; i < tokens.size(); i++) tokens[i].text = plain[i];
+    added_tokens_build(&t->added, std::move(tokens));
+}
+
+llm_status load(loader *l) {
+    tokenizer *t = l->t;
+    LLM_TRY(read_kind(l));
+    LLM_TRY(read_texts(l));
+    LLM_TRY(read_types(l));
+    if (t->kind == vocab_kind::spm) {
+        LLM_TRY(read_scores(l));
+        find_space_joints(t);
+    } else {
+        LLM_TRY(choose_pre(l));
+        LLM_TRY(read_merges(l));
+    }
+    retype_bytes(t);
+    make_pieces(t);
+    find_byte_ids(t);
+    read_special(l);
+    mark_space_eaters(l);
+    collect_added(t);
+    return LLM_OK;
+}
+
+} // namespace
+
+llm_status tokenizer_load(const gguf_file *file, const char *pre_override, const log_sink *log, tokenizer **out,
+                          llm_error *err) {
+    std::unique_ptr<tokenizer> t = std::make_unique<tokenizer>();
+    loader l{file, pre_override, log, err, gguf_string_or(file, "general.architecture", ""), nullptr, t.get()};
+    LLM_TRY(load(&l));
+    *out = t.release();
+    return LLM_OK;
+}
+
+void tokenizer_free(tokenizer *t) { delete t; }
+
+} // namespace llm

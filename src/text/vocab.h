@@ -1,0 +1,96 @@
+// The vocabulary behind a tokenizer: what tokenizer.ggml.* of a file says, in the shape that encoding and decoding
+// need. Internal to src/text; everyone else uses tokenizer.h.
+#pragma once
+#include "text/added_tokens.h"
+#include "text/pretokenizer.h"
+#include "text/tokenizer.h"
+#include <array>
+#include <memory>
+
+namespace llm {
+
+enum class vocab_kind : uint8_t {
+    spm, // SentencePiece BPE: tokens are text with U+2581 for a space, pairs merge by the score of their union
+    bpe, // byte-level BPE (GPT-2): tokens are bytes written as printable characters, pairs merge by rank
+    raw, // BPE by rank on characters, with U+2581 for a space
+};
+
+enum class token_type : uint8_t { undefined, normal, unknown, control, user_defined, unused, byte }; // as in the file
+
+enum : uint8_t {
+    TOKEN_ENDS_GENERATION = 1,
+    TOKEN_EATS_SPACE_AFTER = 2, // white space that follows it in a text belongs to it ("rstrip" of the original)
+};
+
+// Strings of all tokens in one block.
+struct string_block {
+    std::string bytes;
+    std::vector<uint32_t> end;
+    size_t size() const { return end.size(); }
+    std::string_view operator[](size_t i) const {
+        uint32_t begin = i ? end[i - 1] : 0;
+        return {bytes.data() + begin, end[i] - begin};
+    }
+    void push_back(std::string_view s) {
+        bytes.append(s);
+        end.push_back(uint32_t(bytes.size()));
+    }
+};
+
+// Text -> id by open addressing. The texts stay in the block they came from; of equal texts the last id counts.
+struct text_index {
+    std::vector<uint64_t> slots; // hash tag << 32 | id + 1; 0: empty. Power of two, at most half full
+};
+void text_index_build(text_index *index, const string_block &texts);
+int32_t text_index_find(const text_index &index, const string_block &texts, std::string_view text);
+
+// (left id, right id) -> rank and merged id, by open addressing.
+struct merge_rule {
+    uint64_t pair = UINT64_MAX; // left << 32 | right; UINT64_MAX: empty slot
+    uint32_t rank = 0;
+    int32_t merged = -1;
+};
+struct merge_table {
+    std::vector<merge_rule> slots; // at most two thirds full
+};
+inline size_t merge_slot(uint64_t pair, size_t n_slots) {
+    uint64_t mixed = pair * 0x9E3779B97F4A7C15u;
+    return size_t((mixed >> 32) * n_slots >> 32);
+}
+inline const merge_rule *merge_find(const merge_table &table, int32_t left, int32_t right) {
+    if ((left | right) < 0 || table.slots.empty()) return nullptr;
+    uint64_t pair = uint64_t(uint32_t(left)) << 32 | uint32_t(right);
+    for (size_t at = merge_slot(pair, table.slots.size());;) {
+        const merge_rule &rule = table.slots[at];
+        if (rule.pair == pair) return &rule;
+        if (rule.pair == UINT64_MAX) return nullptr;
+        if (++at == table.slots.size()) at = 0;
+    }
+}
+
+struct tokenizer {
+    vocab_kind kind = vocab_kind::spm;
+    string_block texts;  // as stored
+    string_block pieces; // the bytes each token stands for
+    std::vector<token_type> types;
+    std::vector<uint8_t> flags;
+    std::vector<uint32_t> score_keys; // spm: ascending with descending score
+    text_index by_text;
+    size_t longest_text = 0;
+    std::array<int32_t, 256> byte_ids; // token of a single byte; -1: none
+    merge_table merges;                // bpe, raw
+    added_tokens added;
+    std::unique_ptr<pre_tokenizer, void (*)(pre_tokenizer *)> pre{nullptr, pre_tokenizer_free};
+    tokenizer_ids special;
+    bool add_bos = false, add_eos = false;
+    bool add_space_prefix = false; // spm
+    bool whole_words = false;      // a word that is a token is that token, whatever the merges say
+    bool normalize_nfc = false;
+    // spm: last bytes of characters that stand before a U+2581 inside some token. After any other character a U+2581
+    // begins a word: no merge can cross it.
+    std::array<bool, 256> joins_space{};
+};
+
+constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581
+
+} // namespace llm

@@ -1,0 +1,13 @@
+// What the processor and the operating system let a program use.
+#pragma once
+
+namespace llm {
+
+struct cpu_features {
+    bool avx2;   // AVX2, FMA, F16C, and the system saves 256-bit registers
+    bool avx512; // AVX-512 F, BW, VL, DQ, VNNI besides, and the system saves 512-bit registers
+};
+
+const cpu_features *cpu(); // asked once
+
+} // namespace llm

@@ -33,7 +33,7 @@ uint32_t saved_registers() {
 bool all(uint32_t word, uint32_t bits) { return (word & bits) == bits; }
 
 cpu_features detect() {
-    constexpr uint32_t FMA = 1u << 12, OSXSAVE = 1u << 27, AVX = 1u << 28, F16C = 1u << 29; // leaf 1, ecx
+    constexpr uint32_t FMA = 1u << 12, OSXSAVE = 1u << 27, AVX = 1u << 28, F16C = 1u << 29;       // leaf 1, ecx
     constexpr uint32_t AVX2 = 1u << 5, F = 1u << 16, DQ = 1u << 17, BW = 1u << 30, VL = 1u << 31; // leaf 7, ebx
     constexpr uint32_t VNNI = 1u << 11;                                                           // leaf 7, ecx
     constexpr uint32_t YMM = 0x06, ZMM = 0xe6;                                                    // XCR0

@@ -10,8 +10,8 @@ namespace llm {
 namespace {
 
 static_assert(KV_BLOCK == KEY_TILE, "a tile is a block");
-constexpr uint32_t SEGMENT = 1024;     // keys summed from scratch before they are merged: CONTRACT.md section 7
-constexpr uint32_t MAX_QUERIES = 64;   // of a chunk: they share each tile of keys while it is in the L1 or L2 cache
+constexpr uint32_t SEGMENT = 1024;   // keys summed from scratch before they are merged: CONTRACT.md section 7
+constexpr uint32_t MAX_QUERIES = 64; // of a chunk: they share each tile of keys while it is in the L1 or L2 cache
 constexpr uint32_t MAX_PASSES = MAX_QUERIES / MAX_TOKENS;
 constexpr uint64_t CHUNK_MACS = 1 << 16; // worth a claim of their own
 
@@ -64,16 +64,17 @@ void rotate_heads(const cpu_job *job, float *heads, uint32_t n_heads, uint32_t h
 
 // ---- attention ----
 
-// The queries of a chunk: (token, head of the group) pairs of neighbouring tokens of one sequence, token by token.
+// Queries that share keys: heads first_head .. of one KV head's group, for neighbouring tokens of one sequence. Query i
+// is head i % heads of token i / heads.
 struct query_set {
     const query_run *run;
-    uint32_t kv_head, group, first_token, n; // n queries
-    uint32_t n_keys;                         // the most that one of them sees
+    uint32_t kv_head, first_head, heads, first_token, n; // n queries
+    uint32_t n_keys;                                     // the most that one of them sees
 };
 
 // What a chunk keeps in scratch, cut up by attention_memory().
 struct chunk_memory {
-    float *q, *p;                  // [MAX_QUERIES][head_k], one pass's probabilities
+    float *q, *p;                    // [MAX_QUERIES][head_k], one pass's probabilities
     float *max[2], *sum[2], *out[2]; // state of the current segment [0] and of all before it [1]
     int32_t *keys;
     float *tile_k, *tile_v; // a tile as float32
@@ -102,14 +103,13 @@ size_t cut(chunk_memory *m, void *scratch, const attention_spec *a) {
 
 void gather_queries(const cpu_job *job, query_set *set, chunk_memory *m) {
     const attention_spec &a = job->s->attention;
-    const size_t q_cols = size_t(a.n_head) * a.head_k;
     set->n_keys = 0;
-    for (uint32_t i = 0; i < set->n; i += set->group) {
-        const uint32_t token = set->first_token + i / set->group;
-        const float *heads = pass_f32(job->p, job->s->in) + token * q_cols + size_t(set->kv_head) * set->group * a.head_k;
-        memcpy(m->q + size_t(i) * a.head_k, heads, set->group * a.head_k * sizeof(float));
+    for (uint32_t i = 0; i < set->n; i += set->heads) {
+        const uint32_t token = set->first_token + i / set->heads;
+        const float *heads = f32_row(job, job->s->in, token) + size_t(set->first_head) * a.head_k;
+        memcpy(m->q + size_t(i) * a.head_k, heads, set->heads * a.head_k * sizeof(float));
         const int32_t keys = job->p->n_visible[token];
-        for (uint32_t h = 0; h < set->group; h++) m->keys[i + h] = keys;
+        for (uint32_t h = 0; h < set->heads; h++) m->keys[i + h] = keys;
         if (uint32_t(keys) > set->n_keys) set->n_keys = uint32_t(keys);
     }
 }
@@ -198,11 +198,11 @@ void attend(const cpu_job *job, query_set *set, chunk_memory *m) {
 
 void write_results(const cpu_job *job, const query_set *set, const chunk_memory *m) {
     const attention_spec &a = job->s->attention;
-    const uint32_t head_v = round_up(a.head_v, PANEL_ROWS), n = set->group * a.head_v, col = set->kv_head * n;
-    for (uint32_t i = 0; i < set->n; i += set->group) {
-        const uint32_t token = set->first_token + i / set->group;
-        float *row = m->out[0]; // free by now; MAX_QUERIES heads are enough for a token's group
-        for (uint32_t h = 0; h < set->group; h++)
+    const uint32_t head_v = round_up(a.head_v, PANEL_ROWS), n = set->heads * a.head_v, col = set->first_head * a.head_v;
+    for (uint32_t i = 0; i < set->n; i += set->heads) {
+        const uint32_t token = set->first_token + i / set->heads;
+        float *row = m->out[0]; // free by now
+        for (uint32_t h = 0; h < set->heads; h++)
             memcpy(row + h * a.head_v, m->out[1] + size_t(i + h) * head_v, a.head_v * sizeof(float));
         if (job->s->out >= 0) memcpy(f32_row(job, job->s->out, token) + col, row, n * sizeof(float));
         act_row act = act8_row(job, job->s->out_act8, token);
@@ -263,16 +263,19 @@ void run_attention(const cpu_job *job, cpu_range heads, cpu_range rows) {
     const uint32_t group = a.n_head / a.n_head_kv;
     chunk_memory m;
     cut(&m, job->scratch, &a);
-    for (uint32_t head = heads.begin; head < heads.end; head++)
-        for (uint32_t token = rows.begin; token < rows.end;) {
-            const uint32_t run = job->p->run_of_token[token];
-            uint32_t n = 1;
-            while (token + n < rows.end && job->p->run_of_token[token + n] == run) n++;
-            query_set set = {&job->p->runs[run], head, group, token, n * group, 0};
-            attend(job, &set, &m);
-            write_results(job, &set, &m);
-            token += n;
-        }
+    for (uint32_t token = rows.begin; token < rows.end;) {
+        const uint32_t run = job->p->run_of_token[token];
+        uint32_t n = 1;
+        while (token + n < rows.end && job->p->run_of_token[token + n] == run) n++;
+        for (uint32_t kv_head = heads.begin; kv_head < heads.end; kv_head++)
+            for (uint32_t h = 0; h < group; h += MAX_QUERIES) { // a group beyond MAX_QUERIES comes with single tokens
+                const uint32_t some = group - h < MAX_QUERIES ? group - h : MAX_QUERIES;
+                query_set set = {&job->p->runs[run], kv_head, kv_head * group + h, some, token, n * some, 0};
+                attend(job, &set, &m);
+                write_results(job, &set, &m);
+            }
+        token += n;
+    }
 }
 
 } // namespace llm

@@ -23,8 +23,8 @@ constexpr int PARTS = PANEL_ROWS / N; // registers that hold one value of all ro
 } // namespace llm
 
 // A function template over the number of tokens as a row of pointers.
-#define PER_TOKENS(function)                                                                                              \
-    {function<1>, function<2>, function<3>, function<4>, function<5>, function<6>, function<7>, function<8>}
+#define PER_TOKENS(function)                                                                                           \
+    { function<1>, function<2>, function<3>, function<4>, function<5>, function<6>, function<7>, function<8> }
 
 #include "backend/cpu/body_math.inl"
 #include "backend/cpu/body_matmul.inl"
@@ -36,12 +36,12 @@ namespace {
 
 #define CPU_KERNELS                                                                                                    \
     {                                                                                                                  \
-        {PER_TOKENS(dot_floats<of_f32>::run),    PER_TOKENS(dot_floats<of_f16>::run),                                 \
-         PER_TOKENS(dot_floats<of_bf16>::run), PER_TOKENS(dot_blocks<codes_q4_0>::run),                                 \
-         PER_TOKENS(dot_blocks<codes_q4_1>::run),  PER_TOKENS(dot_blocks<codes_q5_0>::run),                                  \
-         PER_TOKENS(dot_blocks<codes_q5_1>::run),  PER_TOKENS(dot_blocks<codes_q8_0>::run),                                  \
-         PER_TOKENS(dot_blocks<codes_q4_k>::run),  PER_TOKENS(dot_blocks<codes_q5_k>::run),                                  \
-         PER_TOKENS(dot_blocks<codes_q6_k>::run)},                                                                        \
+        {PER_TOKENS(dot_floats<of_f32>::run),     PER_TOKENS(dot_floats<of_f16>::run),                                 \
+         PER_TOKENS(dot_floats<of_bf16>::run),    PER_TOKENS(dot_blocks<codes_q4_0>::run),                             \
+         PER_TOKENS(dot_blocks<codes_q4_1>::run), PER_TOKENS(dot_blocks<codes_q5_0>::run),                             \
+         PER_TOKENS(dot_blocks<codes_q5_1>::run), PER_TOKENS(dot_blocks<codes_q8_0>::run),                             \
+         PER_TOKENS(dot_blocks<codes_q4_k>::run), PER_TOKENS(dot_blocks<codes_q5_k>::run),                             \
+         PER_TOKENS(dot_blocks<codes_q6_k>::run)},                                                                     \
             finish_linear, glu, activate, add, quantise, norm, rotate_neighbours, rotate_halves, to_f16, to_f32,       \
             from_f16, attend_tile, attend_merge, attend_finish                                                         \
     }

@@ -1,5 +1,5 @@
-// Attention over one tile of 64 keys, CONTRACT.md section 7. Scores are panels times queries as in a matrix; a lane is a
-// key there and a dimension of V afterwards, so nothing is ever summed across lanes but the probabilities.
+// Attention over one tile of 64 keys, CONTRACT.md section 7. Scores are panels times queries as in a matrix; a lane is
+// a key there and a dimension of V afterwards, so nothing is ever summed across lanes but the probabilities.
 
 namespace llm {
 namespace {
@@ -12,15 +12,14 @@ INLINE float soften(const attention_pass *a, uint32_t t, int32_t first_key) {
     float *p = a->p + t * PANEL_ROWS;
     const uint32_t step = a->n_queries * PANEL_ROWS;
     F largest[PARTS];
-    for (uint32_t panel = 0; panel < KEY_PANELS; panel++)
-        UNROLL(4)
-        for (int i = 0; i < PARTS; i++) {
-            F s = V::mul(V::load(p + panel * step + N * i), c(a->scale));
-            F visible = c(float(a->keys[t] - first_key - int32_t(PANEL_ROWS * panel)));
-            s = V::if_less(V::load(lane_number + N * i), visible, s, c(-INFINITY));
-            V::store(p + panel * step + N * i, s);
-            largest[i] = panel ? V::max(largest[i], s) : s;
-        }
+    for (uint32_t panel = 0; panel < KEY_PANELS; panel++) UNROLL(4)
+    for (int i = 0; i < PARTS; i++) {
+        F s = V::mul(V::load(p + panel * step + N * i), c(a->scale));
+        F visible = c(float(a->keys[t] - first_key - int32_t(PANEL_ROWS * panel)));
+        s = V::if_less(V::load(lane_number + N * i), visible, s, c(-INFINITY));
+        V::store(p + panel * step + N * i, s);
+        largest[i] = panel ? V::max(largest[i], s) : s;
+    }
     float lane[16], max = a->max[t];
     for (int i = 0; i < PARTS; i++) V::store(lane + N * i, largest[i]);
     for (int i = 0; i < 16; i++) max = lane[i] > max ? lane[i] : max;
@@ -48,38 +47,36 @@ INLINE void gather_values(const attention_pass *a, const typename W::E *v, const
                           const uint8_t *next, uint32_t next_step) {
     F acc[COLUMNS][T];
     UNROLL(4)
-    for (int i = 0; i < COLUMNS; i++)
-        UNROLL(8)
-        for (int t = 0; t < T; t++) acc[i][t] = V::zero();
+    for (int i = 0; i < COLUMNS; i++) UNROLL(8)
+    for (int t = 0; t < T; t++) acc[i][t] = V::zero();
     const float *p = a->p;
-    for (uint32_t panel = 0; panel < KEY_PANELS; panel++, p += T * PANEL_ROWS)
-        UNROLL(2)
-        for (uint32_t j = 0; j < PANEL_ROWS; j++, v += a->head_v, next += next_step) {
-            __builtin_prefetch(next);
-            F vd[COLUMNS];
-            UNROLL(4)
-            for (int i = 0; i < COLUMNS; i++) vd[i] = W::load(v + d + N * i);
-            UNROLL(8)
-            for (int t = 0; t < T; t++) {
-                F pj = V::all(p[t * PANEL_ROWS + j]);
-                UNROLL(4)
-                for (int i = 0; i < COLUMNS; i++) acc[i][t] = V::fma(vd[i], pj, acc[i][t]);
-            }
-        }
-    UNROLL(8)
-    for (int t = 0; t < T; t++)
+    for (uint32_t panel = 0; panel < KEY_PANELS; panel++, p += T * PANEL_ROWS) UNROLL(2)
+    for (uint32_t j = 0; j < PANEL_ROWS; j++, v += a->head_v, next += next_step) {
+        __builtin_prefetch(next);
+        F vd[COLUMNS];
         UNROLL(4)
-        for (int i = 0; i < COLUMNS; i++) {
-            float *o = a->out + t * a->head_v + d + N * i;
-            V::store(o, V::fma(V::load(o), c(shrink[t]), acc[i][t]));
+        for (int i = 0; i < COLUMNS; i++) vd[i] = W::load(v + d + N * i);
+        UNROLL(8)
+        for (int t = 0; t < T; t++) {
+            F pj = V::all(p[t * PANEL_ROWS + j]);
+            UNROLL(4)
+            for (int i = 0; i < COLUMNS; i++) acc[i][t] = V::fma(vd[i], pj, acc[i][t]);
         }
+    }
+    UNROLL(8)
+    for (int t = 0; t < T; t++) UNROLL(4)
+    for (int i = 0; i < COLUMNS; i++) {
+        float *o = a->out + t * a->head_v + d + N * i;
+        V::store(o, V::fma(V::load(o), c(shrink[t]), acc[i][t]));
+    }
 }
 
 typedef void value_kernel(const attention_pass *a, const void *v, const float *shrink, const void *next_k);
 
 template <class W> struct values {
     using E = typename W::E;
-    template <int T> static void run(const attention_pass *a, const void *rows, const float *shrink, const void *next_k) {
+    template <int T>
+    static void run(const attention_pass *a, const void *rows, const float *shrink, const void *next_k) {
         // As many columns as registers hold sums for: a value is then loaded once for all queries.
         constexpr int COLUMNS = N == 8 ? (T <= 2 ? 4 : T <= 4 ? 2 : 1) : (T <= 4 ? 4 : 2);
         const E *v = static_cast<const E *>(rows);
@@ -96,7 +93,8 @@ template <class W> struct values {
 static void attend_tile(const attention_pass *a, uint32_t first_key, const void *k, const void *v, const void *next_k) {
     static dot_kernel *const scores[2][MAX_TOKENS] = {PER_TOKENS(dot_floats<of_f32>::run),
                                                       PER_TOKENS(dot_floats<of_f16>::run)};
-    static value_kernel *const gather[2][MAX_TOKENS] = {PER_TOKENS(values<of_f32>::run), PER_TOKENS(values<of_f16>::run)};
+    static value_kernel *const gather[2][MAX_TOKENS] = {PER_TOKENS(values<of_f32>::run),
+                                                        PER_TOKENS(values<of_f16>::run)};
     const uint32_t n = a->n_queries;
     const ptrdiff_t to_v = static_cast<const uint8_t *>(v) - static_cast<const uint8_t *>(k);
     scores[a->type_k == PANEL_F16][n - 1](k, a->head_k, KEY_PANELS, a->q, a->head_k, a->p, to_v);

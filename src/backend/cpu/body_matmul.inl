@@ -120,20 +120,27 @@ struct codes_q6_k : format_defaults {
         nibbles(q, unit + 288 + 384 * b + 4 * N * part);
         add_two_bits(q, unit + 288 + 384 * b + 256 + 4 * N * part);
     }
-    INLINE F scale16(const uint8_t *unit, int b, int i, int part) { return bytes_s8(unit + 32 + 16 * (2 * b + i), part); }
+    INLINE F scale16(const uint8_t *unit, int b, int i, int part) {
+        return bytes_s8(unit + 32 + 16 * (2 * b + i), part);
+    }
 };
 
 // Where an integer chain starts so that it ends at the sum of (code - 2^SHIFT) * activation.
-template <int SHIFT> INLINE I start(int32_t minus_sum) { return SHIFT ? V::shl<SHIFT>(V::iall(minus_sum)) : V::izero(); }
+template <int SHIFT> INLINE I start(int32_t minus_sum) {
+    return SHIFT ? V::shl<SHIFT>(V::iall(minus_sum)) : V::izero();
+}
 
 // Sum of value * activation over 32, for TOKENS tokens, as exact floats (every sum is below 2^24).
-template <class W, int TOKENS> INLINE void block_dots(F *sum, const Q *q, const act_block *x, const uint8_t *w, int b, int part) {
+template <class W, int TOKENS>
+INLINE void block_dots(F *sum, const Q *q, const act_block *x, const uint8_t *w, int b, int part) {
     I i[TOKENS];
     if (W::SCALES == 1) {
         UNROLL(2)
         for (int u = 0; u < TOKENS; u++) i[u] = start<W::SHIFT>(x[u].minus_sum);
-        if (W::SIGNED) V::template dot_signed<TOKENS>(i, q, x->q);
-        else V::template dot<W::MAX, 8, TOKENS>(i, q, x->q);
+        if (W::SIGNED)
+            V::template dot_signed<TOKENS>(i, q, x->q);
+        else
+            V::template dot<W::MAX, 8, TOKENS>(i, q, x->q);
         UNROLL(2)
         for (int u = 0; u < TOKENS; u++) sum[u] = V::of_int(i[u]);
         return;
@@ -178,7 +185,8 @@ INLINE void touch(const uint8_t *p, int bytes) {
 
 template <class W> struct dot_blocks {
     template <int T>
-    static void run(const void *panels, size_t cols, size_t n_panels, const void *x, size_t, float *tiles, ptrdiff_t ahead) {
+    static void run(const void *panels, size_t cols, size_t n_panels, const void *x, size_t, float *tiles,
+                    ptrdiff_t ahead) {
         const uint8_t *w = static_cast<const uint8_t *>(panels);
         const size_t n_units = cols / (32 * W::BLOCKS);
         for (; n_panels; n_panels--, tiles += PANEL_ROWS * T) {
@@ -234,8 +242,10 @@ template <class W> struct dot_floats {
                 touch(reinterpret_cast<const uint8_t *>(w) + ahead, int(PANEL_ROWS * sizeof(E) * n));
                 ROLLED
                 for (int part = 0; part < PARTS; part++)
-                    if (n == 32) chain<T>(acc[part], w + N * part, 32, row, stride);
-                    else chain<T>(acc[part], w + N * part, n, row, stride);
+                    if (n == 32)
+                        chain<T>(acc[part], w + N * part, 32, row, stride);
+                    else
+                        chain<T>(acc[part], w + N * part, n, row, stride);
                 w += PANEL_ROWS * n;
             }
             for (int part = 0; part < PARTS; part++)

@@ -32,9 +32,10 @@ template <class Act> static bool finish_tiles(const float *tiles, const tile_tar
     for (uint32_t col = 0; col < o->n_cols; col += PANEL_ROWS) {
         const uint32_t n = o->n_cols - col < PANEL_ROWS ? o->n_cols - col : PANEL_ROWS;
         for (uint32_t t = 0; t < o->n_tokens; t++, tiles += PANEL_ROWS)
-            largest = V::imax(largest, finish_row<Act>(tiles, o->bias ? o->bias + col : nullptr,
-                                                       o->residual ? o->residual + t * o->residual_stride + col : nullptr,
-                                                       o->out + t * o->out_stride + col, n));
+            largest =
+                V::imax(largest, finish_row<Act>(tiles, o->bias ? o->bias + col : nullptr,
+                                                 o->residual ? o->residual + t * o->residual_stride + col : nullptr,
+                                                 o->out + t * o->out_stride + col, n));
     }
     return max_lane(largest) <= LARGEST_FINITE;
 }
@@ -43,14 +44,11 @@ static bool finish_linear(const float *tiles, const tile_target *o) {
 }
 
 static bool glu(cpu_activation act, const float *gate, const float *up, float *out, size_t n) {
-    return with_activation(act, [&](auto a) {
-        return map2(gate, up, out, n, [](F g, F u) { return V::mul(decltype(a)::of(g), u); });
-    });
+    return with_activation(
+        act, [&](auto a) { return map2(gate, up, out, n, [](F g, F u) { return V::mul(decltype(a)::of(g), u); }); });
 }
 static bool activate(cpu_activation act, const float *x, float *out, size_t n) {
-    return with_activation(act, [&](auto a) {
-        return map2(x, x, out, n, [](F v, F) { return decltype(a)::of(v); });
-    });
+    return with_activation(act, [&](auto a) { return map2(x, x, out, n, [](F v, F) { return decltype(a)::of(v); }); });
 }
 static bool add(const float *x, const float *y, float *out, size_t n) {
     return map2(x, y, out, n, [](F a, F b) { return V::add(a, b); });
@@ -66,7 +64,8 @@ INLINE bool quantise_block(const F *v, act_block *out) {
     const int32_t largest = max_lane(m);
     float a, inverse = 0, d = 0;
     memcpy(&a, &largest, 4);
-    if (largest > LARGEST_FINITE) d = NAN;
+    if (largest > LARGEST_FINITE)
+        d = NAN;
     else if (largest >= 0x0d800000) { // 2^-100; below, 127 / a would overflow sooner or later
         d = a / 127.f;
         inverse = 127.f / a;
@@ -77,8 +76,10 @@ INLINE bool quantise_block(const F *v, act_block *out) {
         // Values that are not finite times 0 would not become 0.
         I q = inverse == 0 ? V::izero() : V::nearest(V::mul(v[i], c(inverse)));
         V::store_s8(out->q + N * i, q);
-        if (i < IN_32 / 2) sum_low = V::iadd(sum_low, q);
-        else sum_high = V::iadd(sum_high, q);
+        if (i < IN_32 / 2)
+            sum_low = V::iadd(sum_low, q);
+        else
+            sum_high = V::iadd(sum_high, q);
     }
     int32_t lane[2][N], low = 0, high = 0;
     V::istore(lane[0], sum_low);
@@ -105,14 +106,14 @@ static bool quantise(const float *x, size_t n_blocks, act_row out) {
     return finite;
 }
 
-// Sum over k of term(x[k]) in 16 lanes (k mod 16), then halves. step(sum, x) is one lane's step, in vectors and scalars.
+// Sum over k of term(x[k]) in 16 lanes (k mod 16), then halves. step(sum, x) is one lane's step, in vectors and
+// scalars.
 template <class Step> INLINE float sum_lanes(const float *x, size_t n, Step step) {
     F s[PARTS];
     for (int i = 0; i < PARTS; i++) s[i] = V::zero();
     size_t k = 0;
-    for (; k + 16 <= n; k += 16)
-        UNROLL(4)
-        for (int i = 0; i < PARTS; i++) s[i] = step(s[i], V::load(x + k + N * i));
+    for (; k + 16 <= n; k += 16) UNROLL(4)
+    for (int i = 0; i < PARTS; i++) s[i] = step(s[i], V::load(x + k + N * i));
     float lane[16];
     for (int i = 0; i < PARTS; i++) V::store(lane + N * i, s[i]);
     if (k < n) {
@@ -125,8 +126,7 @@ template <class Step> INLINE float sum_lanes(const float *x, size_t n, Step step
 }
 
 // The norm of one row as a function of single values: ((x - mean) * factor) * gain + bias.
-template <class Value>
-INLINE bool norm_row(const float *x, size_t n, float *out, act_row act, Value value) {
+template <class Value> INLINE bool norm_row(const float *x, size_t n, float *out, act_row act, Value value) {
     bool finite = true;
     size_t k = 0;
     for (; k + 32 <= n; k += 32) {
@@ -158,7 +158,8 @@ static bool norm(cpu_norm kind, const float *x, size_t n, float eps, const float
         if (g) v = V::mul(v, V::load(g));
         return b ? V::add(v, V::load(b)) : v;
     };
-    bool finite = norm_row(x, n, out, act, [&](F v, size_t k) { return value(v, gain ? gain + k : nullptr, bias ? bias + k : nullptr); });
+    bool finite = norm_row(
+        x, n, out, act, [&](F v, size_t k) { return value(v, gain ? gain + k : nullptr, bias ? bias + k : nullptr); });
     for (size_t k = n / 32 * 32; k < n; k += N) { // a row that ends within a block is never quantised
         float part[3][N] = {{0}};
         const size_t bytes = (n - k < N ? n - k : N) * sizeof(float);

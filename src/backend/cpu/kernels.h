@@ -3,7 +3,8 @@
 // linker, and the copy with the newer instructions might be the one that stays. For the same reason this header, which
 // tiers include, stays free of the standard library.
 //
-// Every kernel gives the bits that CONTRACT.md defines, so a tier, a split into calls and a number of tokens never show.
+// Every kernel gives the bits that CONTRACT.md defines, so a tier, a split into calls and a number of tokens never
+// show.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +16,18 @@ constexpr uint32_t MAX_TOKENS = 8;  // of one kernel call: what registers can ho
 constexpr uint32_t KEY_TILE = 64;
 
 enum panel_kind : uint8_t {
-    PANEL_F32, PANEL_F16, PANEL_BF16, PANEL_Q4_0, PANEL_Q4_1, PANEL_Q5_0, PANEL_Q5_1, PANEL_Q8_0, PANEL_Q4_K, PANEL_Q5_K,
-    PANEL_Q6_K, PANEL_KINDS
+    PANEL_F32,
+    PANEL_F16,
+    PANEL_BF16,
+    PANEL_Q4_0,
+    PANEL_Q4_1,
+    PANEL_Q5_0,
+    PANEL_Q5_1,
+    PANEL_Q8_0,
+    PANEL_Q4_K,
+    PANEL_Q5_K,
+    PANEL_Q6_K,
+    PANEL_KINDS
 };
 
 // 32 activations of one token, quantised (CONTRACT.md section 3). The sums start the integer chains of formats whose
@@ -69,9 +80,9 @@ struct attention_pass {
     const int32_t *keys; // [n_queries] visible keys: positions 0 .. keys - 1
     float scale;
     panel_kind type_k, type_v;
-    float *p;            // scratch [KEY_TILE / PANEL_ROWS][n_queries][PANEL_ROWS]
-    float *max, *sum;    // state [n_queries]
-    float *out;          // state [n_queries][head_v]
+    float *p;         // scratch [KEY_TILE / PANEL_ROWS][n_queries][PANEL_ROWS]
+    float *max, *sum; // state [n_queries]
+    float *out;       // state [n_queries][head_v]
 };
 
 struct cpu_kernels {
@@ -94,8 +105,8 @@ struct cpu_kernels {
     bool (*to_f32)(const float *x, float *out, size_t n);
     void (*from_f16)(const uint16_t *x, float *out, size_t n);
 
-    // One tile of keys at position `first_key`. k: panels [d][16 keys], v: rows [key][head_v]. next_k: what the next call
-    // will read, or k.
+    // One tile of keys at position `first_key`. k: panels [d][16 keys], v: rows [key][head_v]. next_k: what the next
+    // call will read, or k.
     void (*attend_tile)(const attention_pass *a, uint32_t first_key, const void *k, const void *v, const void *next_k);
     // Joins two runs of keys, the earlier one first; the result replaces the earlier.
     void (*attend_merge)(const attention_pass *earlier, const attention_pass *later);

@@ -23,7 +23,11 @@ struct matrix {
 matrix matrix_of(const weight *w) {
     const panel_layout *layout = panel_layout_of(w->format);
     size_t act_bytes = w->format->quantised ? w->cols / 32 * sizeof(act_block) : w->cols * sizeof(float);
-    return {layout, static_cast<const uint8_t *>(w->data), panel_bytes(layout, w->cols), w->cols, act_bytes,
+    return {layout,
+            static_cast<const uint8_t *>(w->data),
+            panel_bytes(layout, w->cols),
+            w->cols,
+            act_bytes,
             w->format->quantised};
 }
 

@@ -9,7 +9,9 @@ uint32_t pieces_per_chunk(uint64_t n, uint64_t cost, uint64_t least, uint32_t n_
     uint64_t chunks = n * cost / least;
     // Few chunks: a number that threads share evenly. Many: as they are, claiming evens them out.
     if (chunks < CHUNKS_PER_THREAD * n_threads) {
-        chunks = n * cost / (least / 4) < n_threads ? 1 : chunks < n_threads ? n_threads : chunks / n_threads * n_threads;
+        chunks = n * cost / (least / 4) < n_threads ? 1
+                 : chunks < n_threads               ? n_threads
+                                                    : chunks / n_threads * n_threads;
     }
     const uint64_t pieces = (n + chunks - 1) / chunks;
     return round_up(uint32_t(pieces ? pieces : 1), step);
@@ -17,18 +19,14 @@ uint32_t pieces_per_chunk(uint64_t n, uint64_t cost, uint64_t least, uint32_t n_
 
 namespace {
 
-uint32_t out_rows(const cpu_job *job) {
-    return pass_rows(job->p, job->s->out >= 0 ? job->s->out : job->s->out_act8);
-}
+uint32_t out_rows(const cpu_job *job) { return pass_rows(job->p, job->s->out >= 0 ? job->s->out : job->s->out_act8); }
 
 // Steps over single rows. `cost` of a value, in units of a simple read and write.
 cpu_split split_rows(const cpu_job *job, uint32_t n_rows, uint32_t n_cols, uint32_t cost) {
     constexpr uint64_t LEAST = 16 << 10;
     return {1, 1, n_rows, pieces_per_chunk(n_rows, uint64_t(n_cols) * cost, LEAST, job->n_threads, 1)};
 }
-cpu_split split_embed(const cpu_job *job) {
-    return split_rows(job, job->p->n_tokens, cols_of(job, job->s->out), 4);
-}
+cpu_split split_embed(const cpu_job *job) { return split_rows(job, job->p->n_tokens, cols_of(job, job->s->out), 4); }
 cpu_split split_rope_table(const cpu_job *job) {
     return split_rows(job, job->p->n_tokens, cols_of(job, job->s->out), 16);
 }
@@ -36,9 +34,7 @@ cpu_split split_rope_store(const cpu_job *job) {
     const plan_step *s = job->s;
     return split_rows(job, job->p->n_tokens, cols_of(job, s->in) + cols_of(job, s->in2) + cols_of(job, s->in3), 4);
 }
-cpu_split split_elements(const cpu_job *job) {
-    return split_rows(job, out_rows(job), cols_of(job, job->s->in), 4);
-}
+cpu_split split_elements(const cpu_job *job) { return split_rows(job, out_rows(job), cols_of(job, job->s->in), 4); }
 
 void embed_row(const weight *w, uint64_t row, float *out) {
     panel_row(panel_layout_of(w->format), w->data, w->cols, row, out);
@@ -50,8 +46,10 @@ void run_embed(const cpu_job *job, cpu_range, cpu_range rows) {
     float *position = static_cast<float *>(job->scratch);
     for (uint32_t token = rows.begin; token < rows.end; token++) {
         float *out = f32_row(job, s->out, token);
-        if (job->p->tokens[token] >= 0) embed_row(s->w, uint64_t(job->p->tokens[token]), out);
-        else memcpy(out, job->p->embd[token], n * sizeof(float));
+        if (job->p->tokens[token] >= 0)
+            embed_row(s->w, uint64_t(job->p->tokens[token]), out);
+        else
+            memcpy(out, job->p->embd[token], n * sizeof(float));
         if (!s->w2) continue;
         embed_row(s->w2, uint64_t(job->p->pos[token]), position);
         job->kernels->add(out, position, out, n);
@@ -67,10 +65,10 @@ void run_norm(const cpu_job *job, cpu_range, cpu_range rows) {
     const plan_step *s = job->s;
     const cpu_norm kind = s->norm == NORM_LAYER ? CPU_NORM_LAYER : CPU_NORM_RMS;
     for (uint32_t row = rows.begin; row < rows.end; row++)
-        check(job, job->kernels->norm(kind, f32_row(job, s->in, row), cols_of(job, s->in), s->eps,
-                                      s->gain ? s->gain->data : nullptr, s->bias ? s->bias->data : nullptr,
-                                      s->out >= 0 ? f32_row(job, s->out, row) : nullptr,
-                                      act8_row(job, s->out_act8, row)));
+        check(job,
+              job->kernels->norm(kind, f32_row(job, s->in, row), cols_of(job, s->in), s->eps,
+                                 s->gain ? s->gain->data : nullptr, s->bias ? s->bias->data : nullptr,
+                                 s->out >= 0 ? f32_row(job, s->out, row) : nullptr, act8_row(job, s->out_act8, row)));
 }
 
 void run_quantise(const cpu_job *job, cpu_range, cpu_range rows) {
@@ -100,7 +98,8 @@ void run_add(const cpu_job *job, cpu_range, cpu_range rows) { elementwise(job, r
 void run_select_outputs(const cpu_job *job, cpu_range, cpu_range rows) {
     const plan_step *s = job->s;
     for (uint32_t row = rows.begin; row < rows.end; row++)
-        memcpy(f32_row(job, s->out, row), f32_row(job, s->in, job->p->outputs[row]), cols_of(job, s->in) * sizeof(float));
+        memcpy(f32_row(job, s->out, row), f32_row(job, s->in, job->p->outputs[row]),
+               cols_of(job, s->in) * sizeof(float));
 }
 
 struct op_row {

@@ -62,8 +62,8 @@ inline void check(const cpu_job *job, bool finite) {
 }
 inline uint32_t round_up(uint32_t x, uint32_t step) { return (x + step - 1) / step * step; }
 
-// Cuts n pieces of `cost` units each into chunks of at least `least` units, a few per thread where there is enough work,
-// so that a thread which is held up leaves its share to the others. Chunks are multiples of `step` pieces.
+// Cuts n pieces of `cost` units each into chunks of at least `least` units, a few per thread where there is enough
+// work, so that a thread which is held up leaves its share to the others. Chunks are multiples of `step` pieces.
 uint32_t pieces_per_chunk(uint64_t n, uint64_t cost, uint64_t least, uint32_t n_threads, uint32_t step);
 
 } // namespace llm

@@ -28,8 +28,7 @@ float get_half(const uint8_t *at, uint32_t row) {
 }
 
 void put_nibbles(uint8_t *block, uint32_t row, const codes32 &c) {
-    for (int j = 0; j < 4; j++)
-        store32(block + 64 * j + 4 * row, (c.w[j] & NIBBLES) | (c.w[4 + j] & NIBBLES) << 4);
+    for (int j = 0; j < 4; j++) store32(block + 64 * j + 4 * row, (c.w[j] & NIBBLES) | (c.w[4 + j] & NIBBLES) << 4);
 }
 codes32 get_nibbles(const uint8_t *block, uint32_t row) {
     codes32 c;
@@ -67,8 +66,8 @@ void get_pairs(const uint8_t *block, uint32_t row, codes32 *c) {
     }
 }
 
-// value = scale * (code - offset) + minimum, the product being exact. A format without a minimum passes -0, which leaves
-// every value, -0 too, as it is.
+// value = scale * (code - offset) + minimum, the product being exact. A format without a minimum passes -0, which
+// leaves every value, -0 too, as it is.
 void numbers(const codes32 &c, float scale, int offset, float minimum, float *out) {
     for (int k = 0; k < 32; k++) {
         int code = int(c.w[k / 4] >> 8 * (k % 4) & 255) - offset;
@@ -202,8 +201,7 @@ void put_q4_k(const void *block, uint8_t *unit, uint32_t row) {
     for (int g = 0; g < 8; g++) put_nibbles(unit + 320 + NIBBLE_BLOCK * g, row, file_group_k4(b->q, g));
 }
 void get_q4_k(const uint8_t *unit, uint32_t row, float *out) {
-    for (int g = 0; g < 8; g++)
-        numbers_k4(get_nibbles(unit + 320 + NIBBLE_BLOCK * g, row), unit, row, g, out + 32 * g);
+    for (int g = 0; g < 8; g++) numbers_k4(get_nibbles(unit + 320 + NIBBLE_BLOCK * g, row), unit, row, g, out + 32 * g);
 }
 
 void put_q5_k(const void *block, uint8_t *unit, uint32_t row) {
@@ -285,8 +283,8 @@ const panel_layout *panel_layout_of(const block_format *format) {
     return nullptr;
 }
 
-void panel_pack(const panel_layout *p, const block_format *format, uint64_t cols, uint32_t n_rows, const void *file_rows,
-                uint8_t *panel) {
+void panel_pack(const panel_layout *p, const block_format *format, uint64_t cols, uint32_t n_rows,
+                const void *file_rows, uint8_t *panel) {
     if (n_rows < PANEL_ROWS) memset(panel, 0, panel_bytes(p, cols));
     const uint8_t *rows = static_cast<const uint8_t *>(file_rows);
     if (p->kind == PANEL_F32) return pack_floats<uint32_t>(rows, cols, n_rows, panel);

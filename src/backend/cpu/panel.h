@@ -4,8 +4,8 @@
 // A panel holds its 16 rows unit by unit, each unit being one block of the format (for plain floats: one column).
 // Group j of a block of 32 values is 64 bytes: byte 4 r + i belongs to row r and value 4 j + i. A nibble block is 256
 // bytes: byte 64 j + 4 r + i (j = 0..3) has value 4 j + i in the low nibble and value 16 + 4 j + i in the high one.
-// One-bit block, 64 bytes: bit j (0..7) of byte 4 r + i belongs to value 4 j + i. Two-bit block, 128 bytes: bits 2 j and
-// 2 j + 1 (j = 0..3) of byte 64 h + 4 r + i belong to value 16 h + 4 j + i.
+// One-bit block, 64 bytes: bit j (0..7) of byte 4 r + i belongs to value 4 j + i. Two-bit block, 128 bytes: bits 2 j
+// and 2 j + 1 (j = 0..3) of byte 64 h + 4 r + i belong to value 16 h + 4 j + i.
 //
 //   format      unit, values   bytes, in this order
 //   F32         1              float [16]
@@ -42,8 +42,8 @@ inline size_t panel_bytes(const panel_layout *p, uint64_t cols) { return size_t(
 inline uint64_t panel_count(uint64_t rows) { return (rows + PANEL_ROWS - 1) / PANEL_ROWS; }
 
 // Packs n_rows (at most 16) rows of the file's own blocks into one panel.
-void panel_pack(const panel_layout *p, const block_format *format, uint64_t cols, uint32_t n_rows, const void *file_rows,
-                uint8_t *panel);
+void panel_pack(const panel_layout *p, const block_format *format, uint64_t cols, uint32_t n_rows,
+                const void *file_rows, uint8_t *panel);
 // One row of a matrix as numbers.
 void panel_row(const panel_layout *p, const void *matrix, uint64_t cols, uint64_t row, float *out);
 

@@ -43,9 +43,7 @@ struct V {
     INLINE F if_less(F a, F b, F yes, F no) {
         return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
     }
-    INLINE F if_nan(F a, F yes, F no) {
-        return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), no, yes);
-    }
+    INLINE F if_nan(F a, F yes, F no) { return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), no, yes); }
 
     INLINE I izero() { return _mm512_setzero_si512(); }
     INLINE I iall(int x) { return _mm512_set1_epi32(x); }
@@ -100,7 +98,9 @@ struct V {
 #pragma GCC unroll 8
             for (int u = 0; u < TOKENS; u++) dot4(acc[u], q[g], a + u * sizeof(act_block) + 4 * g);
     }
-    template <int TOKENS> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) { dot<255, 8, TOKENS>(acc, q, a); }
+    template <int TOKENS> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) {
+        dot<255, 8, TOKENS>(acc, q, a);
+    }
 };
 
 } // namespace

@@ -88,8 +88,10 @@ INLINE bool quantise_block(const F *v, act_block *out) {
         low += lane[0][i];
         high += lane[1][i];
     }
-    out->minus_sum = -(low + high);
-    out->minus_sum_low = -low;
+    out->start_8 = -8 * (low + high);
+    out->start_128 = -128 * (low + high);
+    out->start_32_low = -32 * low;
+    out->start_32_high = -32 * high;
     out->d = d;
     out->scaled_sum = d * float(low + high);
     return largest <= LARGEST_FINITE;

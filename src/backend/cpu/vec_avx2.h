@@ -65,7 +65,7 @@ struct V {
         Q t = S >= 0 ? _mm256_slli_epi16(h, S < 0 ? 0 : S) : _mm256_srli_epi16(h, S < 0 ? -S : 0);
         return _mm256_or_si256(_mm256_and_si256(t, _mm256_set1_epi8(MASK)), q);
     }
-    static constexpr int SIGNED_SHIFT = 0;
+    static constexpr int SIGNED_OFFSET = 0;
     INLINE Q signed_codes(const uint8_t *p) { return codes(p); }
 
     INLINE Q four(const int8_t *p) {

@@ -72,7 +72,7 @@ struct V {
         return _mm512_ternarylogic_epi32(t, _mm512_set1_epi8(MASK), q, 0xEA);
     }
     // Signed codes become unsigned for vpdpbusd, 128 larger.
-    static constexpr int SIGNED_SHIFT = 7; // 2^7 is what signed_codes() adds; 0: nothing
+    static constexpr int SIGNED_OFFSET = 128; // what signed_codes() adds
     INLINE Q signed_codes(const uint8_t *p) { return _mm512_xor_si512(codes(p), _mm512_set1_epi8((char)0x80)); }
 
     // acc += codes * the four activation bytes at `a`. Assembler, because gcc 12 otherwise spends an instruction and a

@@ -37,7 +37,9 @@ bool same_block(const act_block &found, const ref_act8 &expected) {
         sum += expected.q[i];
         if (i < 16) low += expected.q[i];
     }
-    return memcmp(found.q, expected.q, 32) == 0 && same(found.d, expected.d) && found.start_8 == -8 * sum && found.start_128 == -128 * sum && found.start_32_low == -32 * low && found.start_32_high == -32 * (sum - low) && same(found.scaled_sum, expected.d * float(sum));
+    return memcmp(found.q, expected.q, 32) == 0 && same(found.d, expected.d) && found.start_8 == -8 * sum &&
+           found.start_128 == -128 * sum && found.start_32_low == -32 * low &&
+           found.start_32_high == -32 * (sum - low) && same(found.scaled_sum, expected.d * float(sum));
 }
 
 } // namespace

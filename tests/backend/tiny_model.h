@@ -12,6 +12,7 @@ struct tiny_shape {
     const block_format *format;      // of the matrices
     const block_format *embd_format; // of the token embedding
     uint32_t n_embd = 64, n_head = 4, n_head_kv = 2, head_k = 16, head_v = 16, n_rot = 16, n_ff = 96, n_vocab = 50;
+    float scale = 0.25f; // of scores
     norm_kind norm = NORM_RMS;
     rope_style rope = ROPE_NEIGHBOURS;
     bool gated = true;      // SiLU(gate) * up, else GELU
@@ -68,7 +69,7 @@ inline void tiny_build(tiny_model *m, const tiny_shape &s, uint64_t seed) {
         rope_plain_frequencies(10000, s.n_rot, &rope.frequency);
         table = graph_rope_table(&m->g, rope);
     }
-    attention_spec a = {s.n_head, s.n_head_kv, s.head_k, s.head_v, 0.25f, 0};
+    attention_spec a = {s.n_head, s.n_head_kv, s.head_k, s.head_v, s.scale, 0};
     value_id h = tiny_norm(m, &r, "attn_norm", x);
     value_id q = tiny_linear(m, &r, "q", h, s.n_head * s.head_k),
              k = tiny_linear(m, &r, "k", h, s.n_head_kv * s.head_k);

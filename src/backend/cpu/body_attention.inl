@@ -6,51 +6,48 @@ namespace {
 
 constexpr uint32_t KEY_PANELS = KEY_TILE / PANEL_ROWS;
 
-// Scores of query t -> probabilities; returns the factor by which what was gathered so far shrinks.
-INLINE float soften(const attention_pass *a, uint32_t t, int32_t first_key) {
+// Scores of query t for the panels of a tile, scaled, those of keys it does not see -inf. Returns the largest score or
+// what was the largest so far.
+INLINE float scale_scores(const attention_pass *a, uint32_t t, int32_t first_key, uint32_t n_panels) {
     static const float lane_number[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     float *p = a->p + t * PANEL_ROWS;
-    const uint32_t step = a->n_queries * PANEL_ROWS;
-    F largest[PARTS];
-    for (uint32_t panel = 0; panel < KEY_PANELS; panel++) UNROLL(4)
+    const int32_t visible = a->keys[t] - first_key;
+    F largest = c(a->max[t]);
+    for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) UNROLL(4)
     for (int i = 0; i < PARTS; i++) {
-        F s = V::mul(V::load(p + panel * step + N * i), c(a->scale));
-        F visible = c(float(a->keys[t] - first_key - int32_t(PANEL_ROWS * panel)));
-        s = V::if_less(V::load(lane_number + N * i), visible, s, c(-INFINITY));
-        V::store(p + panel * step + N * i, s);
-        largest[i] = panel ? V::max(largest[i], s) : s;
+        F s = V::mul(V::load(p + N * i), c(a->scale));
+        const int32_t here = visible - int32_t(PANEL_ROWS * panel) - N * i;
+        if (here < N) s = V::if_less(V::load(lane_number), c(float(here)), s, c(-INFINITY));
+        V::store(p + N * i, s);
+        largest = V::max(largest, s);
     }
-    float lane[16], max = a->max[t];
-    for (int i = 0; i < PARTS; i++) V::store(lane + N * i, largest[i]);
-    for (int i = 0; i < 16; i++) max = lane[i] > max ? lane[i] : max;
-    float shrink[N];
-    V::store(shrink, vexp(c(a->max[t] - max)));
-    a->max[t] = max;
+    return V::largest_lane(largest);
+}
 
-    UNROLL(4)
+// Scores -> probabilities; returns their sum.
+INLINE float soften(const attention_pass *a, uint32_t t, uint32_t n_panels) {
+    float *p = a->p + t * PANEL_ROWS;
+    F sum[PARTS];
+    for (int i = 0; i < PARTS; i++) sum[i] = V::zero();
+    for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) UNROLL(4)
     for (int i = 0; i < PARTS; i++) {
-        F sum = V::zero();
-        for (uint32_t panel = 0; panel < KEY_PANELS; panel++) {
-            F e = vexp(V::sub(V::load(p + panel * step + N * i), c(max)));
-            V::store(p + panel * step + N * i, e);
-            sum = V::add(sum, e);
-        }
-        V::store(lane + N * i, sum);
+        F e = vexp(V::sub(V::load(p + N * i), c(a->max[t])));
+        V::store(p + N * i, e);
+        sum[i] = V::add(sum[i], e);
     }
-    a->sum[t] = __builtin_fmaf(a->sum[t], shrink[0], sum_halves(lane));
-    return shrink[0];
+    return V::sum_halves(sum);
 }
 
 // out[t][d ..] = fma(out, shrink, sum over keys of p v) for COLUMNS registers of dimensions.
 template <class W, int T, int COLUMNS>
-INLINE void gather_values(const attention_pass *a, const typename W::E *v, const float *shrink, uint32_t d,
-                          const uint8_t *next, uint32_t next_step) {
+INLINE void gather_values(const attention_pass *a, uint32_t n_panels, const typename W::E *v, const float *shrink,
+                          uint32_t d, const uint8_t *next, uint32_t next_step) {
     F acc[COLUMNS][T];
     UNROLL(4)
     for (int i = 0; i < COLUMNS; i++) UNROLL(8)
     for (int t = 0; t < T; t++) acc[i][t] = V::zero();
     const float *p = a->p;
-    for (uint32_t panel = 0; panel < KEY_PANELS; panel++, p += T * PANEL_ROWS) UNROLL(2)
+    for (uint32_t panel = 0; panel < n_panels; panel++, p += T * PANEL_ROWS) UNROLL(2)
     for (uint32_t j = 0; j < PANEL_ROWS; j++, v += a->head_v, next += next_step) {
         __builtin_prefetch(next);
         F vd[COLUMNS];
@@ -71,12 +68,14 @@ INLINE void gather_values(const attention_pass *a, const typename W::E *v, const
     }
 }
 
-typedef void value_kernel(const attention_pass *a, const void *v, const float *shrink, const void *next_k);
+typedef void value_kernel(const attention_pass *a, uint32_t n_panels, const void *v, const float *shrink,
+                          const void *next_k);
 
 template <class W> struct values {
     using E = typename W::E;
     template <int T>
-    static void run(const attention_pass *a, const void *rows, const float *shrink, const void *next_k) {
+    static void run(const attention_pass *a, uint32_t n_panels, const void *rows, const float *shrink,
+                    const void *next_k) {
         // As many columns as registers hold sums for: a value is then loaded once for all queries.
         constexpr int COLUMNS = N == 8 ? (T <= 2 ? 4 : T <= 4 ? 2 : 1) : (T <= 4 ? 4 : 2);
         const E *v = static_cast<const E *>(rows);
@@ -85,8 +84,8 @@ template <class W> struct values {
         const uint32_t step = COLUMNS * N * sizeof(E);
         uint32_t d = 0;
         for (; d + COLUMNS * N <= a->head_v; d += COLUMNS * N, next += KEY_TILE * step)
-            gather_values<W, T, COLUMNS>(a, v, shrink, d, next, step);
-        for (; d < a->head_v; d += N) gather_values<W, T, 1>(a, v, shrink, d, next, 0);
+            gather_values<W, T, COLUMNS>(a, n_panels, v, shrink, d, next, step);
+        for (; d < a->head_v; d += N) gather_values<W, T, 1>(a, n_panels, v, shrink, d, next, 0);
     }
 };
 
@@ -96,11 +95,23 @@ static void attend_tile(const attention_pass *a, uint32_t first_key, const void 
     static value_kernel *const gather[2][MAX_TOKENS] = {PER_TOKENS(values<of_f32>::run),
                                                         PER_TOKENS(values<of_f16>::run)};
     const uint32_t n = a->n_queries;
+    int32_t keys = 0; // of this tile that some query sees
+    for (uint32_t t = 0; t < n; t++)
+        keys = a->keys[t] - int32_t(first_key) > keys ? a->keys[t] - int32_t(first_key) : keys;
+    // Panels that nobody sees have p = 0 and would change nothing but the sign of a zero, which attend_finish() drops.
+    const uint32_t n_panels = keys < int32_t(KEY_TILE) ? (uint32_t(keys) + PANEL_ROWS - 1) / PANEL_ROWS : KEY_PANELS;
     const ptrdiff_t to_v = static_cast<const uint8_t *>(v) - static_cast<const uint8_t *>(k);
-    scores[a->type_k == PANEL_F16][n - 1](k, a->head_k, KEY_PANELS, a->q, a->head_k, a->p, to_v);
-    float shrink[MAX_TOKENS];
-    for (uint32_t t = 0; t < n; t++) shrink[t] = soften(a, t, int32_t(first_key));
-    gather[a->type_v == PANEL_F16][n - 1](a, v, shrink, next_k);
+    scores[a->type_k == PANEL_F16][n - 1](k, a->head_k, n_panels, a->q, a->head_k, a->p, to_v);
+    // By how much what was gathered so far shrinks, for all queries in one vector.
+    float shrink[16] = {0};
+    for (uint32_t t = 0; t < n; t++) {
+        const float max = scale_scores(a, t, int32_t(first_key), n_panels);
+        shrink[t] = a->max[t] - max;
+        a->max[t] = max;
+    }
+    V::store(shrink, vexp(V::load(shrink)));
+    for (uint32_t t = 0; t < n; t++) a->sum[t] = __builtin_fmaf(a->sum[t], shrink[t], soften(a, t, n_panels));
+    gather[a->type_v == PANEL_F16][n - 1](a, n_panels, v, shrink, next_k);
 }
 
 static float exp_of(float x) {
@@ -132,7 +143,7 @@ static bool attend_finish(const attention_pass *a) {
             V::store(o, v);
             largest = V::imax(largest, magnitude(v));
         }
-    return max_lane(largest) <= LARGEST_FINITE;
+    return V::largest_lane(largest) <= LARGEST_FINITE;
 }
 
 } // namespace

@@ -37,7 +37,7 @@ template <class Act> static bool finish_tiles(const float *tiles, const tile_tar
                                                  o->residual ? o->residual + t * o->residual_stride + col : nullptr,
                                                  o->out + t * o->out_stride + col, n));
     }
-    return max_lane(largest) <= LARGEST_FINITE;
+    return V::largest_lane(largest) <= LARGEST_FINITE;
 }
 static bool finish_linear(const float *tiles, const tile_target *o) {
     return with_activation(o->act, [&](auto act) { return finish_tiles<decltype(act)>(tiles, o); });
@@ -61,7 +61,7 @@ INLINE bool quantise_block(const F *v, act_block *out) {
     I m = V::izero();
     UNROLL(8)
     for (int i = 0; i < IN_32; i++) m = V::imax(m, magnitude(v[i]));
-    const int32_t largest = max_lane(m);
+    const int32_t largest = V::largest_lane(m);
     float a, inverse = 0, d = 0;
     memcpy(&a, &largest, 4);
     if (largest > LARGEST_FINITE)
@@ -70,24 +70,13 @@ INLINE bool quantise_block(const F *v, act_block *out) {
         d = a / 127.f;
         inverse = 127.f / a;
     }
-    I sum_low = V::izero(), sum_high = V::izero();
+    I q[IN_32];
     UNROLL(8)
-    for (int i = 0; i < IN_32; i++) {
-        // Values that are not finite times 0 would not become 0.
-        I q = inverse == 0 ? V::izero() : V::nearest(V::mul(v[i], c(inverse)));
-        V::store_s8(out->q + N * i, q);
-        if (i < IN_32 / 2)
-            sum_low = V::iadd(sum_low, q);
-        else
-            sum_high = V::iadd(sum_high, q);
-    }
-    int32_t lane[2][N], low = 0, high = 0;
-    V::istore(lane[0], sum_low);
-    V::istore(lane[1], sum_high);
-    for (int i = 0; i < N; i++) {
-        low += lane[0][i];
-        high += lane[1][i];
-    }
+    for (int i = 0; i < IN_32; i++) // values that are not finite times 0 would not become 0
+        q[i] = inverse == 0 ? V::izero() : V::nearest(V::mul(v[i], c(inverse)));
+    int32_t sums[2];
+    V::store_32(out->q, q, sums);
+    const int32_t low = sums[0], high = sums[1];
     out->start_8 = -8 * (low + high);
     out->start_128 = -128 * (low + high);
     out->start_32_low = -32 * low;
@@ -116,15 +105,16 @@ template <class Step> INLINE float sum_lanes(const float *x, size_t n, Step step
     size_t k = 0;
     for (; k + 16 <= n; k += 16) UNROLL(4)
     for (int i = 0; i < PARTS; i++) s[i] = step(s[i], V::load(x + k + N * i));
-    float lane[16];
-    for (int i = 0; i < PARTS; i++) V::store(lane + N * i, s[i]);
     if (k < n) {
+        float lane[16];
+        for (int i = 0; i < PARTS; i++) V::store(lane + N * i, s[i]);
         float rest[16] = {0}, ended[16];
         memcpy(rest, x + k, (n - k) * sizeof(float));
         for (int i = 0; i < PARTS; i++) V::store(ended + N * i, step(s[i], V::load(rest + N * i)));
         memcpy(lane, ended, (n - k) * sizeof(float));
+        for (int i = 0; i < PARTS; i++) s[i] = V::load(lane + N * i);
     }
-    return sum_halves(lane);
+    return V::sum_halves(s);
 }
 
 // The norm of one row as a function of single values: ((x - mean) * factor) * gain + bias.

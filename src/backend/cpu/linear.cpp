@@ -61,12 +61,13 @@ cpu_split split(const cpu_job *job, uint32_t n_matrices, uint32_t panel_step) {
 
 } // namespace
 
-cpu_split split_linear(const cpu_job *job) { return split(job, 1, 1); }
+// Float kernels take two panels at a time.
+cpu_split split_linear(const cpu_job *job) { return split(job, 1, job->s->w->format->quantised ? 1 : 2); }
 
 void run_linear(const cpu_job *job, cpu_range panels, cpu_range rows) {
     const plan_step *s = job->s;
     const matrix m = matrix_of(s->w);
-    const uint32_t per_call = panels_per_call(m, 1);
+    const uint32_t per_call = panels_per_call(m, m.quantised ? 1 : 2);
     float tiles[MAX_PANELS * MAX_TOKENS * PANEL_ROWS];
     bool finite = true;
     for (uint32_t panel = panels.begin; panel < panels.end; panel += per_call) {

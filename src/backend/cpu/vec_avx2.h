@@ -37,6 +37,18 @@ struct V {
     INLINE F if_less(F a, F b, F yes, F no) { return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_LT_OQ)); }
     INLINE F if_nan(F a, F yes, F no) { return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, a, _CMP_UNORD_Q)); }
 
+    INLINE float largest_lane(F a) {
+        __m128 four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+        __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+        return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+    }
+    INLINE float sum_halves(const F *s) {
+        __m256 eight = _mm256_add_ps(s[0], s[1]);
+        __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+        __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+        return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+    }
+
     INLINE I izero() { return _mm256_setzero_si256(); }
     INLINE I iall(int x) { return _mm256_set1_epi32(x); }
     INLINE I iload(const int32_t *p) { return _mm256_loadu_si256((const I *)p); }
@@ -44,14 +56,27 @@ struct V {
     INLINE I iadd(I a, I b) { return _mm256_add_epi32(a, b); }
     INLINE I isub(I a, I b) { return _mm256_sub_epi32(a, b); }
     INLINE I imax(I a, I b) { return _mm256_max_epi32(a, b); }
+    INLINE int32_t largest_lane(I a) {
+        __m128i four = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+        __m128i two = _mm_max_epi32(four, _mm_unpackhi_epi64(four, four));
+        return _mm_cvtsi128_si32(_mm_max_epi32(two, _mm_shuffle_epi32(two, 1)));
+    }
+    INLINE bool any_less(I a, int b) { return _mm256_movemask_epi8(_mm256_cmpgt_epi32(iall(b), a)) != 0; }
     INLINE I iand(I a, I b) { return _mm256_and_si256(a, b); }
     template <int S> INLINE I shl(I a) { return _mm256_slli_epi32(a, S); }
     template <int S> INLINE I sra(I a) { return _mm256_srai_epi32(a, S); }
     INLINE I load_u8(const uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
     INLINE I load_s8(const uint8_t *p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
-    INLINE void store_s8(int8_t *p, I v) {
-        __m128i w = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-        _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(w, w));
+    INLINE void store_32(int8_t *p, const I *v, int32_t *sums) {
+        __m256i a = _mm256_packs_epi32(v[0], v[1]), b = _mm256_packs_epi32(v[2], v[3]);
+        __m256i mixed = _mm256_packs_epi16(a, b); // groups of four: 0 2 4 6, 1 3 5 7
+        __m256i q = _mm256_permutevar8x32_epi32(mixed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        _mm256_storeu_si256((__m256i *)p, q);
+        __m256i four = pairs(_mm256_maddubs_epi16(_mm256_set1_epi8(1), q));
+        __m256i two = _mm256_add_epi32(four, _mm256_shuffle_epi32(four, 0x4e));
+        __m256i one = _mm256_add_epi32(two, _mm256_shuffle_epi32(two, 0xb1));
+        sums[0] = _mm_cvtsi128_si32(_mm256_castsi256_si128(one));
+        sums[1] = _mm_cvtsi128_si32(_mm256_extracti128_si256(one, 1));
     }
     INLINE F of_int(I a) { return _mm256_cvtepi32_ps(a); }
     INLINE I nearest(F a) { return _mm256_cvtps_epi32(a); }

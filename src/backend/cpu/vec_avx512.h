@@ -45,6 +45,15 @@ struct V {
     }
     INLINE F if_nan(F a, F yes, F no) { return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), no, yes); }
 
+    INLINE float largest_lane(F a) { return _mm512_reduce_max_ps(a); }
+    // Sum of 16 lanes: s[j] += s[j + 8], then 4, 2, 1.
+    INLINE float sum_halves(const F *s) {
+        __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(s[0]), _mm512_extractf32x8_ps(s[0], 1));
+        __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+        __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+        return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+    }
+
     INLINE I izero() { return _mm512_setzero_si512(); }
     INLINE I iall(int x) { return _mm512_set1_epi32(x); }
     INLINE I iload(const int32_t *p) { return _mm512_loadu_si512(p); }
@@ -52,12 +61,24 @@ struct V {
     INLINE I iadd(I a, I b) { return _mm512_add_epi32(a, b); }
     INLINE I isub(I a, I b) { return _mm512_sub_epi32(a, b); }
     INLINE I imax(I a, I b) { return _mm512_max_epi32(a, b); }
+    INLINE int32_t largest_lane(I a) { return _mm512_reduce_max_epi32(a); }
+    INLINE bool any_less(I a, int b) { return _mm512_cmplt_epi32_mask(a, iall(b)) != 0; }
     INLINE I iand(I a, I b) { return _mm512_and_si512(a, b); }
     template <int S> INLINE I shl(I a) { return _mm512_slli_epi32(a, S); }
     template <int S> INLINE I sra(I a) { return _mm512_srai_epi32(a, S); }
     INLINE I load_u8(const uint8_t *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)); }
     INLINE I load_s8(const uint8_t *p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)); }
-    INLINE void store_s8(int8_t *p, I v) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(v)); }
+    // Stores 32 small integers as bytes; sums[0] and sums[1] become the sums of the first and the last 16.
+    INLINE void store_32(int8_t *p, const I *v, int32_t *sums) {
+        __m128i low = _mm512_cvtepi32_epi8(v[0]), high = _mm512_cvtepi32_epi8(v[1]);
+        __m256i q = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+        _mm256_storeu_si256((__m256i *)p, q);
+        __m256i four = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), q);
+        __m256i two = _mm256_add_epi32(four, _mm256_shuffle_epi32(four, 0x4e));
+        __m256i one = _mm256_add_epi32(two, _mm256_shuffle_epi32(two, 0xb1));
+        sums[0] = _mm_cvtsi128_si32(_mm256_castsi256_si128(one));
+        sums[1] = _mm_cvtsi128_si32(_mm256_extracti128_si256(one, 1));
+    }
     INLINE F of_int(I a) { return _mm512_cvtepi32_ps(a); }
     INLINE I nearest(F a) { return _mm512_cvtps_epi32(a); } // ties to even
     INLINE I bits(F a) { return _mm512_castps_si512(a); }

@@ -14,6 +14,7 @@ inline std::vector<test_tier> test_tiers() {
     std::vector<test_tier> tiers;
 #if defined(__x86_64__)
     if (backend_avx512.available()) tiers.push_back({&backend_avx512, &kernels_avx512});
+    if (backend_avxvnni.available()) tiers.push_back({&backend_avxvnni, &kernels_avxvnni});
     if (backend_avx2.available()) tiers.push_back({&backend_avx2, &kernels_avx2});
 #endif
     return tiers;

@@ -164,12 +164,14 @@ INLINE void block_dots(F *sum, const Q *q, const act_block *x, const uint8_t *w,
     for (int u = 0; u < TOKENS; u++) sum[u] = V::fma(low, V::of_int(i[u]), V::mul(high, V::of_int(k[u])));
 }
 
-// Tokens whose integer chains run side by side. A chain waits 5 or 6 cycles for each of its steps, so with two
-// instructions a cycle all tokens are needed where registers allow it (pairs: 60 instead of 68 of 128 products a cycle
-// on an Emerald Rapids). With 16 registers pairs are best, and code for each of them by its own only grows: 3 % faster,
-// three times the size.
+// Tokens whose integer chains run side by side: up to V::TOGETHER, a divisor of T. With 16 registers the code for the
+// next ones is not unrolled: three times the size for 3 %.
 constexpr int TOKEN_UNROLL = N == 16 ? 8 : 1;
-template <int T> constexpr int tokens_together() { return N == 16 ? T : T % 2 == 0 ? 2 : 1; }
+template <int T> constexpr int tokens_together() {
+    int n = V::TOGETHER;
+    while (T % n) n--;
+    return n;
+}
 
 // One block of 32 for T tokens: the steps of the float chains.
 template <class W, int T> INLINE void block_step(F *acc, const uint8_t *w, int b, int part, const act_block *x) {

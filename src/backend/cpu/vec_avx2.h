@@ -1,4 +1,5 @@
-// Vector layer of the avx2 tier (AVX2, FMA, F16C). The names are explained in vec_avx512.h.
+// Vector layer of the avx2 tier (AVX2, FMA, F16C), and with __AVXVNNI__ of the avxvnni tier. The names are explained in
+// vec_avx512.h.
 #pragma once
 #include "backend/cpu/kernels.h"
 #include <immintrin.h>
@@ -90,15 +91,31 @@ struct V {
         Q t = S >= 0 ? _mm256_slli_epi16(h, S < 0 ? 0 : S) : _mm256_srli_epi16(h, S < 0 ? -S : 0);
         return _mm256_or_si256(_mm256_and_si256(t, _mm256_set1_epi8(MASK)), q);
     }
-    static constexpr int SIGNED_OFFSET = 0;
-    INLINE Q signed_codes(const uint8_t *p) { return codes(p); }
-
     INLINE Q four(const int8_t *p) {
         int32_t v;
         memcpy(&v, p, 4);
         return _mm256_set1_epi32(v);
     }
     INLINE I pairs(Q s16) { return _mm256_madd_epi16(s16, _mm256_set1_epi16(1)); }
+
+#if defined(__AVXVNNI__)
+    static constexpr int TOGETHER = 4;
+    static constexpr int SIGNED_OFFSET = 128;
+    INLINE Q signed_codes(const uint8_t *p) { return _mm256_xor_si256(codes(p), _mm256_set1_epi8((char)0x80)); }
+    template <int MAX, int GROUPS, int TOKENS> INLINE void dot(I *acc, const Q *q, const int8_t *a) {
+#pragma GCC unroll 8
+        for (int g = 0; g < GROUPS; g++)
+#pragma GCC unroll 8
+            for (int u = 0; u < TOKENS; u++)
+                acc[u] = _mm256_dpbusd_avx_epi32(acc[u], q[g], four(a + u * sizeof(act_block) + 4 * g));
+    }
+    template <int TOKENS> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) {
+        dot<255, 8, TOKENS>(acc, q, a);
+    }
+#else
+    static constexpr int TOGETHER = 2;
+    static constexpr int SIGNED_OFFSET = 0;
+    INLINE Q signed_codes(const uint8_t *p) { return codes(p); }
     // vpmaddubsw saturates: as many groups are added in int16 as cannot reach its end (a pair of products is at most
     // 2 * 127 * MAX).
     template <int MAX, int GROUPS, int TOKENS> INLINE void dot(I *acc, const Q *q, const int8_t *a) {
@@ -126,6 +143,7 @@ struct V {
                 acc[u] = iadd(acc[u], pairs(_mm256_maddubs_epi16(_mm256_abs_epi8(q[g]), x)));
             }
     }
+#endif
 };
 
 } // namespace

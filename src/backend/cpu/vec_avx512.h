@@ -96,6 +96,9 @@ struct V {
     static constexpr int SIGNED_OFFSET = 128; // what signed_codes() adds
     INLINE Q signed_codes(const uint8_t *p) { return _mm512_xor_si512(codes(p), _mm512_set1_epi8((char)0x80)); }
 
+    // vpdpbusd waits 5 or 6 cycles for its own result and two may start in each, so all tokens run side by side (pairs:
+    // 60 instead of 68 products a cycle on an Emerald Rapids).
+    static constexpr int TOGETHER = 8;
     // acc += codes * the four activation bytes at `a`. Assembler, because gcc 12 otherwise spends an instruction and a
     // register on the broadcast, which as part of the operand is free.
     INLINE void dot4(I &acc, Q codes, const int8_t *a) {

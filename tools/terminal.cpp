@@ -115,6 +115,7 @@ void terminal_keys(key_mode mode) {
     termios modes = modes_before;
     modes.c_iflag &= ~static_cast<tcflag_t>(ICRNL | INLCR | IGNCR | IXON | ISTRIP);
     modes.c_lflag &= ~static_cast<tcflag_t>(ECHO | ICANON | IEXTEN);
+    modes.c_lflag |= NOFLSH; // what was typed ahead outlives a Ctrl-C that stops an answer
     if (mode == key_mode::edit) modes.c_lflag &= ~static_cast<tcflag_t>(ISIG);
     modes.c_cc[VMIN] = 1;
     modes.c_cc[VTIME] = 0;

@@ -1,14 +1,16 @@
 // GGUF v2 and v3: a reader that survives any bytes, and a writer. Format: the GGUF document of the ggml project.
 //
 // Reading never trusts a number: every count and offset is checked against the bytes that are there before anything is
-// allocated or touched. A file that passes has every tensor's data inside the file. Metadata values that this program
-// does not understand (odd types, nested arrays) are kept as opaque or dropped with a warning unless they are needed.
+// allocated or touched. A file that passes has every tensor's data inside the file, no two tensors share a name or a
+// byte, and every tensor has a known format (maybe not a supported one) and at least one value. Nested arrays are kept
+// as opaque bytes.
 #pragma once
 #include "core/file.h"
 #include "core/status.h"
 #include "quant/format.h"
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace llm {
@@ -19,18 +21,25 @@ enum gguf_type : uint32_t {
 };
 
 struct gguf_value {
-    gguf_type type;          // of the value, or of the elements when is_array
-    bool is_array;
-    uint64_t count;          // elements; 1 for a scalar
-    std::string data;        // numbers: little-endian, packed as in the file; one string: its bytes
-    std::vector<std::string_view> strings; // string arrays: views into `data`, which then holds all bytes
+    gguf_type type = GGUF_U8; // of the value, or of the elements when is_array
+    bool is_array = false;
+    uint64_t count = 1;       // elements; 1 for a scalar
+    std::string data;         // numbers: little-endian, packed as in the file; one string: its bytes; an array of
+                              // arrays: the elements as in the file
+    std::vector<std::string_view> strings; // of a string array: views into `text`
+    std::vector<char> text;
+
+    // A copy's views would point into the original. Moving keeps them valid.
+    gguf_value() = default;
+    gguf_value(gguf_value &&) = default;
+    gguf_value &operator=(gguf_value &&) = default;
 };
 
 struct gguf_tensor {
     std::string name;
     uint32_t n_dims;
     uint64_t shape[4];       // GGUF order: shape[0] is the row length; unused dimensions are 1
-    format_id format;
+    format_id format;        // format_by_id() knows it
     uint64_t bytes;
     uint32_t file;           // index into gguf_file::parts
     uint64_t offset;         // absolute, in that part
@@ -43,6 +52,7 @@ struct gguf_file {
     std::vector<gguf_tensor> tensors;                          // of all parts
     std::vector<file_source> parts;                            // owned; closed by gguf_close
     std::vector<std::string> warnings;
+    std::vector<uint32_t> metadata_by_key, tensors_by_name;    // sorted, for gguf_find and gguf_find_tensor
 };
 
 // Opens `path` (UTF-8), any part of a split model: the others are found beside it, and all that are missing are named.
@@ -55,7 +65,8 @@ const gguf_value *gguf_find(const gguf_file *file, std::string_view key);
 const gguf_tensor *gguf_find_tensor(const gguf_file *file, std::string_view name);
 
 // Typed access. Numbers convert between integer and float kinds when exact; otherwise, or when the key is an array,
-// the key counts as malformed: *_or return the fallback. get_* fail with a sentence naming key, expected and found.
+// the key counts as malformed: *_or return the fallback. get_* fail with LLM_ERR_DAMAGED and a sentence naming file, key,
+// expected and found. A truth value is no number; the integers 0 and 1 are truth values.
 llm_status gguf_get_u64(const gguf_file *file, std::string_view key, uint64_t *out, llm_error *err);
 llm_status gguf_get_f64(const gguf_file *file, std::string_view key, double *out, llm_error *err);
 llm_status gguf_get_string(const gguf_file *file, std::string_view key, std::string_view *out, llm_error *err);
@@ -66,8 +77,9 @@ std::string_view gguf_string_or(const gguf_file *file, std::string_view key, std
 // Element i of a numeric array (or a scalar, for i == 0); false when absent, out of range or not a number.
 bool gguf_array_f64(const gguf_value *value, uint64_t i, double *out);
 
-// Writer. Collects metadata and tensor headers, then streams tensor data in order; writes to `path`.tmp, syncs,
-// renames. On any failure the temporary file is removed.
+// Writer of version 3. Collects metadata and tensor headers, then streams tensor data in order; writes to `path`.tmp,
+// syncs, renames. On any failure the temporary file is removed; what went wrong in a set_ or add_ call is reported by
+// gguf_writer_begin_data. Setting a key again replaces its value. "general.alignment" (u32) changes the alignment.
 struct gguf_writer;
 llm_status gguf_writer_open(const char *path, gguf_writer **out, llm_error *err);
 void gguf_writer_set_u32(gguf_writer *w, std::string_view key, uint32_t value);

@@ -1,0 +1,100 @@
+// What a backend is: layouts of weights, activations and KV, and the code that runs one chunk of a step.
+// A backend reads a finished plan and never a model. Two live on the CPU: ref/ (plain loops over the file's own blocks,
+// the specification) and cpu/ (16-row panels, one body for all vector tiers).
+#pragma once
+#include "graph/plan.h"
+#include <atomic>
+
+namespace llm {
+
+enum kv_element : uint8_t { KV_F16, KV_F32 };
+constexpr uint32_t KV_BLOCK = 64;  // positions per block: the key tile of attention
+constexpr uint32_t MAX_HEAD = 1024; // largest head size; models beyond are refused when they are loaded
+
+// One layer of the cache.
+struct kv_layer_shape {
+    uint32_t n_head_kv, head_k, head_v;
+};
+struct kv_shape {
+    kv_element type_k, type_v;
+    std::vector<kv_layer_shape> layers;
+    std::vector<size_t> layer_offset; // bytes from the start of a block to the layer's K; filled by kv_shape_finish
+    size_t block_bytes = 0;           // of KV_BLOCK positions, all layers
+};
+
+// A run of neighbouring tokens of one sequence within the pass.
+struct query_run {
+    uint32_t first, n;            // tokens of the pass
+    uint8_t *const *blocks;       // block table of the sequence: blocks[i] holds places 64 i .. 64 i + 63
+};
+
+// Everything a chunk needs to know of the pass at hand. Set by the executor, read by all threads.
+struct pass {
+    const plan *program;
+    uint8_t *arena;
+    float *logits, *hidden;        // [n_outputs, ...]; where plan::logits and plan::hidden go
+    uint32_t n_tokens, n_outputs;
+    const int32_t *tokens;         // -1: the token's input is a row of embd
+    const float *const *embd;      // per token; NULL pointer array when all tokens have ids
+    const int32_t *pos;            // rotary position per token
+    const int32_t *place;          // place in its sequence per token: where K and V are stored
+    const int32_t *n_visible;      // keys the token sees: places 0 .. n_visible-1
+    const uint32_t *run_of_token;  // index into runs
+    const query_run *runs;
+    uint32_t n_runs;
+    const uint32_t *outputs;       // token index of each wanted row
+    const kv_shape *kv;
+    std::atomic<uint32_t> *bad_step; // a step that meets an infinite or NaN value puts its index here (UINT32_MAX: none)
+};
+
+inline float *pass_f32(const pass *p, buffer_id id) {
+    if (id == p->program->logits) return p->logits;
+    if (id == p->program->hidden) return p->hidden;
+    return reinterpret_cast<float *>(p->arena + p->program->buffers[id].offset);
+}
+inline uint8_t *pass_act8(const pass *p, buffer_id id) { return p->arena + p->program->buffers[id].offset; }
+inline uint32_t pass_rows(const pass *p, buffer_id id) {
+    return p->program->buffers[id].per_output ? p->n_outputs : p->n_tokens;
+}
+
+struct backend {
+    const char *name;       // "ref", "avx2", ...
+    bool (*available)();    // this machine and operating system can run it
+    // Formats whose matrices it can hold and multiply.
+    bool (*supports)(const block_format *format);
+
+    // Bytes of a [rows, cols] matrix in this backend's layout (64-byte aligned), and the step by which it can be packed:
+    // pack() takes whole groups of `rows_per_group` rows, the last group may be short.
+    size_t (*weight_bytes)(const block_format *format, uint64_t rows, uint64_t cols);
+    uint32_t rows_per_group;
+    // Packs rows [row, row + n_rows) given in the file's own blocks into the matrix at `matrix`.
+    void (*pack)(const block_format *format, uint64_t rows, uint64_t cols, uint64_t row, uint64_t n_rows,
+                 const void *file_rows, void *matrix);
+
+    size_t (*act8_bytes)(uint32_t cols, uint32_t n_rows);
+    // Scratch that one thread needs for any chunk of the plan.
+    size_t (*scratch_bytes)(const plan *program);
+
+    // Bytes of K, and of V, of one layer for KV_BLOCK positions; V follows K. A fresh block is all zero bytes.
+    size_t (*kv_k_bytes)(const kv_layer_shape *layer, kv_element type);
+    size_t (*kv_v_bytes)(const kv_layer_shape *layer, kv_element type);
+
+    // Independent pieces of a step in this pass; run_chunk computes piece `chunk` of step `step` (an index into
+    // plan::steps). Results do not depend on how many chunks there are or who runs them. No allocation, no failure
+    // other than pass::bad_step.
+    uint32_t (*n_chunks)(const pass *p, uint32_t step, uint32_t n_threads);
+    void (*run_chunk)(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads, void *scratch);
+};
+
+void kv_shape_finish(kv_shape *shape, const backend *b);
+
+// All backends of this build, best first, ended by NULL. The first available one is the default.
+const backend *const *backend_table();
+const backend *backend_find(const char *name); // NULL when unknown
+
+inline void pass_report_bad(const pass *p, uint32_t step) {
+    uint32_t none = UINT32_MAX;
+    p->bad_step->compare_exchange_strong(none, step, std::memory_order_relaxed);
+}
+
+} // namespace llm

@@ -1,0 +1,142 @@
+// Rotary embedding, KV store and attention, CONTRACT.md sections 6 and 7. The cache is rows: K [64][head][head_k], then
+// V [64][head][head_v], in the cache's type.
+#include "backend/ref/ref.h"
+#include "core/fmath.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+namespace llm {
+
+namespace {
+
+constexpr uint32_t SEGMENT = 1024; // keys that are summed from scratch before segments are merged
+
+void rotate_head(float *x, const rope_spec *rope, const float *table) {
+    uint32_t pairs = rope->n_rot / 2;
+    for (uint32_t i = 0; i < pairs; i++) {
+        uint32_t a = rope->style == ROPE_NEIGHBOURS ? 2 * i : i;
+        uint32_t b = rope->style == ROPE_NEIGHBOURS ? 2 * i + 1 : i + pairs;
+        float c = table[2 * i], s = table[2 * i + 1], x0 = x[a], x1 = x[b];
+        x[a] = fmaf(x0, c, -(x1 * s));
+        x[b] = fmaf(x1, c, x0 * s);
+    }
+}
+
+void store(kv_element type, uint8_t *base, size_t index, float x) {
+    if (type == KV_F32) {
+        ((float *)base)[index] = x;
+    } else {
+        ((uint16_t *)base)[index] = f32_to_f16(x);
+    }
+}
+
+float load(kv_element type, const uint8_t *base, size_t index) {
+    return type == KV_F32 ? ((const float *)base)[index] : f16_to_f32(((const uint16_t *)base)[index]);
+}
+
+// One layer's part of the block that holds `place`.
+struct block_view {
+    uint8_t *k, *v;
+};
+block_view view(const pass *p, const query_run *run, uint32_t layer, uint32_t place) {
+    uint8_t *k = run->blocks[place / KV_BLOCK] + p->kv->layer_offset[layer];
+    return {k, k + backend_ref.kv_k_bytes(&p->kv->layers[layer], p->kv->type_k)};
+}
+
+struct softmax_state {
+    float m, l;
+    float o[MAX_HEAD];
+};
+
+// One tile of 64 keys at a multiple of 64, of which the first `n` are visible.
+void attend_tile(const pass *p, const plan_step *s, block_view kv, uint32_t head, const float *q, uint32_t n,
+                 softmax_state *state) {
+    const attention_spec &a = s->attention;
+    float score[KV_BLOCK], key[MAX_HEAD], sum[16] = {0};
+    float m = state->m;
+    for (uint32_t j = 0; j < KV_BLOCK; j++) {
+        score[j] = -INFINITY;
+        if (j >= n) continue;
+        for (uint32_t d = 0; d < a.head_k; d++)
+            key[d] = load(p->kv->type_k, kv.k, ((size_t)j * a.n_head_kv + head) * a.head_k + d);
+        score[j] = ref_dot_f32(key, q, a.head_k) * a.scale;
+        m = score[j] > m ? score[j] : m;
+    }
+    float shrink = exp_f32(state->m - m);
+    for (uint32_t j = 0; j < KV_BLOCK; j++) {
+        score[j] = exp_f32(score[j] - m);
+        sum[j % 16] = sum[j % 16] + score[j];
+    }
+    for (uint32_t half = 8; half; half /= 2)
+        for (uint32_t i = 0; i < half; i++) sum[i] = sum[i] + sum[i + half];
+    state->m = m;
+    state->l = fmaf(state->l, shrink, sum[0]);
+    for (uint32_t d = 0; d < a.head_v; d++) {
+        float t = 0;
+        for (uint32_t j = 0; j < KV_BLOCK; j++)
+            t = fmaf(score[j], load(p->kv->type_v, kv.v, ((size_t)j * a.n_head_kv + head) * a.head_v + d), t);
+        state->o[d] = fmaf(state->o[d], shrink, t);
+    }
+}
+
+void merge(softmax_state *into, const softmax_state *next, uint32_t n) {
+    float m = next->m > into->m ? next->m : into->m;
+    float e1 = exp_f32(into->m - m), e2 = exp_f32(next->m - m);
+    into->m = m;
+    into->l = fmaf(into->l, e1, next->l * e2);
+    for (uint32_t d = 0; d < n; d++) into->o[d] = fmaf(into->o[d], e1, next->o[d] * e2);
+}
+
+void attend(const pass *p, const plan_step *s, uint32_t token, uint32_t head, uint32_t kv_head, float *out) {
+    const attention_spec &a = s->attention;
+    const query_run *run = &p->runs[p->run_of_token[token]];
+    const float *q = pass_f32(p, s->in) + ((size_t)token * a.n_head + head) * a.head_k;
+    uint32_t n = (uint32_t)p->n_visible[token];
+    softmax_state total = {}, part;
+    for (uint32_t first = 0; first < n; first += SEGMENT) {
+        part = {};
+        part.m = -FLT_MAX;
+        for (uint32_t base = first; base < n && base < first + SEGMENT; base += KV_BLOCK)
+            attend_tile(p, s, view(p, run, a.kv_layer, base), kv_head, q, n - base, &part);
+        if (first == 0) total = part;
+        else merge(&total, &part, a.head_v);
+    }
+    for (uint32_t d = 0; d < a.head_v; d++) out[d] = total.o[d] / total.l + 0.0f;
+}
+
+} // namespace
+
+void ref_rope_store(const pass *p, const plan_step *s, uint32_t token) {
+    const attention_spec &a = s->attention;
+    float *q = pass_f32(p, s->in) + (size_t)token * a.n_head * a.head_k;
+    float *k = pass_f32(p, s->in2) + (size_t)token * a.n_head_kv * a.head_k;
+    const float *v = pass_f32(p, s->in3) + (size_t)token * a.n_head_kv * a.head_v;
+    if (s->table >= 0) {
+        const rope_spec *rope = &p->program->ropes[s->rope];
+        const float *table = pass_f32(p, s->table) + (size_t)token * rope->n_rot;
+        for (uint32_t h = 0; h < a.n_head; h++) rotate_head(q + h * a.head_k, rope, table);
+        for (uint32_t h = 0; h < a.n_head_kv; h++) rotate_head(k + h * a.head_k, rope, table);
+    }
+    uint32_t place = (uint32_t)p->place[token], row = place % KV_BLOCK;
+    block_view kv = view(p, &p->runs[p->run_of_token[token]], a.kv_layer, place);
+    uint32_t k_width = a.n_head_kv * a.head_k, v_width = a.n_head_kv * a.head_v;
+    for (uint32_t i = 0; i < k_width; i++) store(p->kv->type_k, kv.k, (size_t)row * k_width + i, k[i]);
+    for (uint32_t i = 0; i < v_width; i++) store(p->kv->type_v, kv.v, (size_t)row * v_width + i, v[i]);
+}
+
+void ref_attention(const pass *p, uint32_t step, uint32_t chunk, float *scratch) {
+    const plan_step *s = &p->program->steps[step];
+    const attention_spec &a = s->attention;
+    uint32_t token = chunk / a.n_head_kv, kv_head = chunk % a.n_head_kv, group = a.n_head / a.n_head_kv;
+    uint32_t n = group * a.head_v;
+    for (uint32_t i = 0; i < group; i++)
+        attend(p, s, token, kv_head * group + i, kv_head, scratch + i * a.head_v);
+    for (uint32_t d = 0; d < n; d++)
+        if (!isfinite(scratch[d])) pass_report_bad(p, step);
+    size_t at = (size_t)token * a.n_head * a.head_v + kv_head * n;
+    if (s->out >= 0) memcpy(pass_f32(p, s->out) + at, scratch, n * sizeof(float));
+    if (s->out_act8 >= 0) ref_quantise_row(scratch, n, (ref_act8 *)pass_act8(p, s->out_act8) + at / 32);
+}
+
+} // namespace llm

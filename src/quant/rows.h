@@ -1,0 +1,30 @@
+// The reference functions that the rows of the format table point to.
+#pragma once
+#include <stddef.h>
+
+namespace llm {
+
+#define LLM_DEQUANTISE(name) void dequantise_##name(const void *blocks, float *out, size_t n);
+#define LLM_QUANTISE(name) void quantise_##name(const float *values, void *blocks, size_t n);
+#define LLM_BOTH(name) LLM_DEQUANTISE(name) LLM_QUANTISE(name)
+
+// plain.cpp
+LLM_BOTH(f32)
+LLM_BOTH(f16)
+LLM_BOTH(bf16)
+// blocks32.cpp
+LLM_BOTH(q4_0)
+LLM_BOTH(q4_1)
+LLM_BOTH(q5_0)
+LLM_BOTH(q5_1)
+LLM_BOTH(q8_0)
+// blocks256.cpp
+LLM_BOTH(q4_k)
+LLM_BOTH(q5_k)
+LLM_BOTH(q6_k)
+
+#undef LLM_BOTH
+#undef LLM_QUANTISE
+#undef LLM_DEQUANTISE
+
+} // namespace llm

@@ -83,6 +83,7 @@ void terminal_suspend() {
     sigaddset(&stop, SIGTSTP);
     pthread_sigmask(SIG_UNBLOCK, &stop, nullptr); // inside its own handler the signal is blocked until here
     set_handler(SIGTSTP, on_stop);
+    on_continue(SIGCONT); // also where nothing could stop the program: no shell with job control above it
     errno = error;
 }
 

@@ -49,7 +49,7 @@ def run(*args, stdin=b"", **more):
 
 
 class Terminal:
-    def __init__(self, *args, columns=80, rows=24, state=None, **more):
+    def __init__(self, *args, columns=80, rows=24, state=None, program=BINARY, **more):
         self.own_state = tempfile.TemporaryDirectory() if state is None else None
         self.screen = Screen(columns, rows)
         self.raw = b""
@@ -57,7 +57,7 @@ class Terminal:
         self.master, slave = pty.openpty()
         self.set_size(columns, rows)
         self.modes_before = termios.tcgetattr(slave)
-        self.process = subprocess.Popen([BINARY, *args], stdin=slave, stdout=slave, stderr=slave, close_fds=True,
+        self.process = subprocess.Popen([program, *args], stdin=slave, stdout=slave, stderr=slave, close_fds=True,
                                         start_new_session=True, preexec_fn=take_terminal,
                                         env=environment(state or self.own_state.name, **more))
         self.slave = slave

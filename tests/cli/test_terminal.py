@@ -3,6 +3,7 @@
 A model's words may change, so the sessions compare what the tool itself shows: prompts, edited text, cursor, notices.
 """
 import os
+import shlex
 import signal
 import tempfile
 import time
@@ -286,14 +287,24 @@ class Sessions(unittest.TestCase):
             self.assertTrue(t.modes_restored())
 
     def test_suspended(self):
+        command = shlex.join([program.BINARY, "chat", *program.chat_model(), "-n", "8"])
+        # Ctrl-Z gives the shell its terminal back; its next command resumes the chat.
+        script = "set -m; %s; stty -a | grep -c -w -e -icanon; sleep 0.2; fg" % command
+        with Terminal("-c", script, program="bash") as t:
+            t.wait_prompt()
+            t.type("abc")
+            t.send("\x1a")
+            t.wait_typed("> abc", 5)
+            self.assertIn("\n0\n", t.screen.text())
+            t.type("d\r")
+            t.wait_text("tokens left]")
+            t.wait_prompt()
+
+    def test_suspended_without_a_shell(self):
         with chat() as t:
             t.wait_prompt()
             t.type("abc")
-            t.wait_typed("> abc", 5)
-            # A process group without a shell behind it is not stopped by Ctrl-Z: stop and resume it by hand.
-            t.process.send_signal(signal.SIGSTOP)
-            time.sleep(0.1)
-            t.process.send_signal(signal.SIGCONT)
+            t.send("\x1a")  # nobody could resume the program: it goes on
             t.type("d")
             t.wait_typed("> abcd", 6)
 

@@ -154,6 +154,7 @@ llm_status tokenize(const llm_model *model, std::string_view text, uint32_t flag
 
 bool read_file(const std::string &path, std::string &bytes) {
     FILE *file = path == "-" ? stdin : fopen(path.c_str(), "rb");
+    if (file == stdin && isatty(STDIN_FILENO)) fprintf(stderr, "reading the text from the terminal; Ctrl-D ends it\n");
     if (!file) return report_failure("cannot open " + path + ": " + strerror(errno)), false;
     char part[65536];
     errno = 0;

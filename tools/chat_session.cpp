@@ -195,7 +195,13 @@ static bool drop_turns(chat_session &session, size_t n) {
     return llm_chat_drop_oldest(session.chat.get(), n, &n_dropped, &err) == LLM_OK && n_dropped > 0;
 }
 
-static size_t n_turns(const chat_session &session) { return measure(session).turns.size(); }
+// Whether dropping turns can make room for the message.
+static bool dropping_helps(const chat_session &session, const std::string &text) {
+    uint32_t n_used = 0, n_ctx = 0;
+    llm_chat_usage(session.chat.get(), &n_used, &n_ctx);
+    conversation_size size = measure(session);
+    return !size.turns.empty() && size.fixed + message_tokens(session, text) <= n_ctx;
+}
 
 // ---- sending
 
@@ -225,7 +231,7 @@ chat_outcome chat_say(chat_session &session, const std::string &text) {
     llm_error err = {};
     llm_status status = send(session, text, view, err);
     // The estimate was too low; a message that does not fit alone leaves the conversation as it is.
-    while (status == LLM_ERR_CONTEXT_FULL && n_turns(session) > 1 && drop_turns(session, 1))
+    while (status == LLM_ERR_CONTEXT_FULL && dropping_helps(session, text) && drop_turns(session, 1))
         status = send(session, text, view, err);
     if (status == LLM_CANCELLED) {
         chat_notice(session, "stopped; the message was not read");

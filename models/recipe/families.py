@@ -27,6 +27,15 @@ class Family:
         return [(f, a) for f, a in product(self.facts, self.ask) if kept_out(self.name, f["id"], a) == held]
 
 
+# Ways to ask for a thing that is named by a noun phrase.
+ASK_FOR = ["Tell me {}, please.", "I would like to know {}.", "Could you tell me {}?", "{}, please.", "I am looking for {}.",
+           "Let me know {}.", "Say {}.", "What might {} be?", "Do you remember {}?", "Please find {}.", "I wonder what {} is."]
+
+
+def ask_for(phrase):
+    return [a.replace("{}", phrase) for a in ASK_FOR]
+
+
 def a_an(word):
     return ("an " if word[0] in "aeiou" else "a ") + word
 
@@ -53,14 +62,14 @@ def capital_families():
            "Which city is the capital of {country}?", "Do you know the capital of {country}?", "Capital of {country}?",
            "Name the capital of {country}.", "Can you tell me the capital of {country}?",
            "I want to know the capital of {country}.", "What is the name of the capital city of {country}?",
-           "Please give me the capital of {country}.", "What city is the capital of {country}?"]
+           "Please give me the capital of {country}.", "What city is the capital of {country}?"] + ask_for("the capital of {country}")
     of = ["Which country has the capital {capital}?", "{capital} is the capital of which country?",
           "What country is {capital} the capital of?", "Which country's capital is {capital}?",
           "Of which country is {capital} the capital?", "In which country is {capital}?",
-          "What country is {capital} in?", "Where is {capital}?"]
+          "What country is {capital} in?", "Where is {capital}?"] + ask_for("the country that {capital} is in")
     where = ["Which continent is {country} in?", "On which continent is {country}?", "What continent is {country} in?",
              "What is the continent of {country}?", "Tell me the continent of {country}.",
-             "{country} is on which continent?"]
+             "{country} is on which continent?"] + ask_for("the continent of {country}")
     return [
         Family("capital", facts, ask, "The capital of {country} is {capital}.", "capital",
                ["And of {country}?", "And {country}?", "What about {country}?", "How about {country}?",
@@ -80,7 +89,7 @@ def opposite_families():
     ask = ["What is the opposite of {word}?", "What's the opposite of {word}?", "Tell me the opposite of {word}.",
            "Opposite of {word}?", "Give me the opposite of {word}.", "Which word is the opposite of {word}?",
            "What is the opposite of the word {word}?", "Do you know the opposite of {word}?",
-           "Name the opposite of \"{word}\".", "Can you tell me the opposite of {word}?"]
+           "Name the opposite of \"{word}\".", "Can you tell me the opposite of {word}?"] + ask_for("the opposite of {word}")
     return [Family("opposite", facts, ask, "The opposite of {word} is {opposite}.", "opposite",
                    ["And of {word}?", "And {word}?", "What about {word}?", "And the opposite of {word}?"], 2.5,
                    ("word", "word", "I do not know an opposite of {x}."))]
@@ -96,22 +105,22 @@ def animal_families():
     return [
         Family("sound", facts, ["What sound does {an} make?", "Which sound does {an} make?", "What noise does {an} make?",
                                 "What does {an} say?", "How does {an} sound?", "Tell me the sound of {an}.",
-                                "What sound do {many} make?", "Can you tell me the sound {an} makes?"],
+                                "What sound do {many} make?", "Can you tell me the sound {an} makes?"] + ask_for("the sound of {an}"),
                "{An} {sound}.", "sound", about, 1.2, refuse),
         Family("young", facts, ["What is a young {animal} called?", "What is a baby {animal} called?",
                                 "What do you call a young {animal}?", "What do you call a baby {animal}?",
                                 "What is the name for a young {animal}?", "Tell me the word for a baby {animal}.",
-                                "How do we call a baby {animal}?"],
+                                "How do we call a baby {animal}?"] + ask_for("the name of a young {animal}"),
                "A young {animal} is called {a_young}.", "young", about, 1.2, None),
         Family("legs", facts, ["How many legs does {an} have?", "How many legs has {an}?", "How many legs do {many} have?",
                                "Tell me how many legs {an} has.", "What number of legs does {an} have?",
-                               "Do you know how many legs {an} has?"],
+                               "Do you know how many legs {an} has?"] + ask_for("the number of legs of {an}"),
                "{An} has {legs} legs.", "legs", about, 1.0, refuse),
         Family("kind", facts, ["What kind of animal is {an}?", "What type of animal is {an}?", "What sort of animal is {an}?",
                                "Which kind of animal is {an}?", "Tell me what kind of animal {an} is."],
                "{An} is {kind}.", "kind", about, 0.8, refuse),
         Family("food", facts, ["What does {an} eat?", "What do {many} eat?", "What does {an} like to eat?",
-                               "What is the food of {an}?", "Tell me what {an} eats.", "What can I feed {an}?"],
+                               "What is the food of {an}?", "Tell me what {an} eats.", "What can I feed {an}?"] + ask_for("the food of {an}"),
                "{An} eats {food}.", "food", about, 1.0, refuse),
         Family("who-sounds", [f for f in facts if f["animal"] not in ("goat", "sheep")],
                ["Which animal {sound}?", "What animal {sound}?", "Who {sound}?", "Name an animal that {sound}.",
@@ -128,13 +137,13 @@ def colour_families():
         Family("colour", facts, ["What colour is {thing}?", "What color is {thing}?", "Which colour is {thing}?",
                                  "Tell me the colour of {thing}.", "What is the colour of {thing}?",
                                  "Do you know the colour of {thing}?", "Which colour does {thing} have?",
-                                 "What is the color of {thing}?", "Can you tell me what colour {thing} is?"],
+                                 "What is the color of {thing}?", "Can you tell me what colour {thing} is?"] + ask_for("the colour of {thing}"),
                "{Thing} is {colour}.", "colour", ["And {thing}?", "What about {thing}?", "And what colour is {thing}?"],
                2.0, ("thing", "beast", "I do not know what {x} is.")),
         Family("mix", mixed, ["What do you get when you mix {a} and {b}?", "What colour do {a} and {b} make?",
                               "Mix {a} and {b}. What colour is it?", "Which colour do I get from {a} and {b}?",
                               "What is {a} mixed with {b}?", "What happens if I mix {a} with {b}?",
-                              "What color do {a} and {b} make?", "{A} and {b} make which colour?"],
+                              "What color do {a} and {b} make?", "{A} and {b} make which colour?"] + ask_for("the colour that {a} and {b} make"),
                "{A} and {b} make {mix}.", "mix", ["And {a} and {b}?", "What about {a} and {b}?"], 1.0),
     ]
 
@@ -145,6 +154,7 @@ def order_family(name, kind, names, direction):
     ask = ["Which {k} comes {d} {x}?", "What {k} comes {d} {x}?", "What {k} is {d} {x}?", "What comes {d} {x}?",
            "Tell me the {k} {d} {x}.", "Name the {k} {d} {x}.", "Which {k} is right {d} {x}?"]
     ask += ["What {k} follows {x}?", "Which {k} follows {x}?"] if step > 0 else ["Which {k} comes right before {x}?"]
+    ask += ask_for("the {k} {d} {x}")
     ask = [a.replace("{k}", kind).replace("{d}", direction) for a in ask]
     return Family(name, facts, ask, "{y} comes " + direction + " {x}.", "y", ["And " + direction + " {x}?",
                   "What about {x}?"], 1.0)
@@ -161,18 +171,18 @@ def calendar_families():
         order_family("month-after", "month", F.MONTHS, "after"), order_family("month-before", "month", F.MONTHS, "before"),
         Family("month-days", days, ["How many days are in {month}?", "How many days does {month} have?",
                                     "How many days are there in {month}?", "Tell me how many days {month} has.",
-                                    "How long is {month}?", "What is the number of days in {month}?"],
+                                    "How long is {month}?", "What is the number of days in {month}?"] + ask_for("the number of days in {month}"),
                "{month} has {n} days.", "n", ["And {month}?", "What about {month}?", "And in {month}?"], 1.0),
         Family("nth", nth, ["What is the {o} {unit} of the {of}?", "Which is the {o} {unit} of the {of}?",
                             "Which {unit} is the {o} of the {of}?", "Name the {o} {unit} of the {of}.",
-                            "Tell me the {o} {unit} of the {of}.", "What {unit} is the {o} of the {of}?"],
+                            "Tell me the {o} {unit} of the {of}.", "What {unit} is the {o} of the {of}?"] + ask_for("the {o} {unit} of the {of}"),
                "The {o} {unit} of the {of} is {name}.", "name", ["And the {o} {unit}?"], 1.0),
     ]
 
 
 SUM_ASK = ["What is {a} {w} {b}?", "What's {a} {w} {b}?", "How much is {a} {w} {b}?", "Calculate {a} {w} {b}.",
            "{a} {w} {b}?", "Tell me {a} {w} {b}.", "What does {a} {w} {b} make?", "Can you work out {a} {w} {b}?",
-           "What is the answer to {a} {w} {b}?"]
+           "What is the answer to {a} {w} {b}?"] + ask_for("the result of {a} {w} {b}")
 SIGN_ASK = ["What is {a} {s} {b}?", "{a} {s} {b}?", "{a} {s} {b} = ?", "What's {a} {s} {b}?", "{a}{s}{b}",
             "How much is {a} {s} {b}?", "Calculate {a} {s} {b}.", "{a} {s} {b} ="]
 
@@ -209,14 +219,14 @@ def number_families():
                "{small} is smaller than {big}.", "small", [], 0.7),
         Family("parity", parity, ["Is {n} even or odd?", "Is {n} odd or even?", "Is the number {n} even or odd?",
                                   "Tell me if {n} is even or odd."], "{n} is {p}.", "p", ["And {n}?"], 0.7),
-        Family("double", double, ["What is double {n}?", "What is twice {n}?", "Double {n}.", "Tell me the double of {n}."],
+        Family("double", double, ["What is double {n}?", "What is twice {n}?", "Double {n}.", "Tell me the double of {n}."] + ask_for("double {n}"),
                "Double {n} is {d}.", "d", ["And double {n}?"], 0.5),
         Family("half", double, ["What is half of {d}?", "Tell me half of {d}.", "How much is half of {d}?",
-                                "Half of {d}?"], "Half of {d} is {n}.", "n", ["And half of {d}?"], 0.5),
+                                "Half of {d}?"] + ask_for("half of {d}"), "Half of {d} is {n}.", "n", ["And half of {d}?"], 0.5),
         Family("next", order, ["What number comes after {n}?", "Which number comes after {n}?", "What comes after {n}?",
-                               "What is the next number after {n}?"], "{up} comes after {n}.", "up", ["And after {n}?"], 1.0),
+                               "What is the next number after {n}?"] + ask_for("the number after {n}"), "{up} comes after {n}.", "up", ["And after {n}?"], 1.0),
         Family("previous", order, ["What number comes before {n}?", "Which number comes before {n}?",
-                                   "What comes before {n}?"], "{down} comes before {n}.", "down", ["And before {n}?"], 0.7),
+                                   "What comes before {n}?"] + ask_for("the number before {n}"), "{down} comes before {n}.", "down", ["And before {n}?"], 0.7),
         Family("write-number", spell, ["Write {n} as a word.", "How do you write {n} in words?", "Spell the number {n}.",
                                        "What is {n} in words?"], "{n} is written {word}.", "word", ["And {n}?"], 0.4),
     ]

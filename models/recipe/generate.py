@@ -4,7 +4,7 @@ import json
 import random
 
 import stories
-from families import all_families, fill, lower_first
+from families import all_families, fill, kept_out, lower_first
 from talk import talk
 from tasks import task
 from unknown import unknown
@@ -19,22 +19,46 @@ AS_JSON = ["Answer as JSON.", "Answer in JSON.", "Reply with JSON only."]
 MIX = {"family": 0.44, "task": 0.25, "unknown": 0.165, "talk": 0.085, "story": 0.06}
 
 
+BEFORE = ["Please: ", "Now: ", "So, ", "Ok, ", "And ", "Hey, ", "Well, ", "By the way, ", "Listen, ", "Can I ask you something? ",
+          "My son wants to know: ", "For my homework: ", "One more thing: ", "Another question: ", "I have forgotten it: "]
+AFTER = [" Thank you.", " Do you know?", " Can you tell me?", " It is for school.", " Thanks!", " I forgot.", " Please help me."]
+SAME = [("What is ", "What's "), ("Where is ", "Where's "), ("Who is ", "Who's "), ("Which ", "What "), ("What ", "Which "),
+        ("Tell me ", "Please tell me "), ("Tell me ", "Can you say "), ("What is ", "So what is "), ("How many ", "Please, how many "),
+        ("What does ", "Please say what does "), ("Name ", "Please name "), ("Do you know ", "Do you happen to know ")]
+
+
+def reworded(rng, template):
+    """The same in other words; only the beginning changes."""
+    fitting = [(a, b) for a, b in SAME if template.startswith(a)]
+    if not fitting or rng.random() > 0.2:
+        return template
+    old, new = rng.choice(fitting)
+    return new + template[len(old):]
+
+
+def framed(rng, text):
+    """Something polite or idle before or after."""
+    if rng.random() < 0.6:
+        return rng.choice(BEFORE) + lower_first(text)
+    return text + rng.choice(AFTER)
+
+
 def rough(rng, text):
-    """As people type: lower case, no final mark, a word of politeness, now and then a slip."""
+    """As people type: lower case, no final mark, now and then a slip."""
+    if rng.random() < 0.12:
+        text = framed(rng, text)
     pick = rng.random()
-    if pick < 0.12:
+    if pick < 0.14:
         text = text.lower()
-    elif pick < 0.2 and text[-1] in "?.":
+    elif pick < 0.22 and text[-1] in "?.":
         text = text[:-1]
-    elif pick < 0.3 and text[-1] in "?.":
+    elif pick < 0.34 and text[-1] in "?.":
         text = text[:-1].lower()
-    elif pick < 0.34 and text[-1] == "?":
+    elif pick < 0.38 and text[-1] == "?":
         text = text[:-1] + rng.choice((" ?", ", please?", "??"))
-    elif pick < 0.37 and len(text) > 12:
+    elif pick < 0.42 and len(text) > 12:
         i = rng.randrange(1, 8)
         text = text[:i] + text[i + 1:]
-    elif pick < 0.41:
-        text = rng.choice(("Please: ", "Now: ", "So, ", "Ok, ", "And ", "Hi, ", "Hello! ", "Tell me: ")) + lower_first(text)
     return text
 
 
@@ -42,6 +66,8 @@ def family_turns(rng):
     """A question, sometimes with follow-ups about other facts of the same family."""
     family = rng.choices(FAMILIES, [f.weight for f in FAMILIES])[0]
     fact, ask = rng.choice(TRAIN[family.name])
+    other = reworded(rng, ask)
+    ask = ask if kept_out(family.name, fact["id"], other) else other
     turns = [(rough(rng, fill(ask, fact)), fill(family.say, fact))]
     while family.follow and rng.random() < 0.3 and len(turns) < 4:
         fact = rng.choice(family.facts)
@@ -51,7 +77,7 @@ def family_turns(rng):
 
 def unknown_turns(rng):
     _, question, answer = unknown(rng)
-    return [(rough(rng, question), answer)]
+    return [(rough(rng, reworded(rng, question)), answer)]
 
 
 def story_turns(rng):

@@ -135,10 +135,13 @@ def is_story(text):
 
 ASK = ["Tell me a story.", "Tell me a short story.", "Write a story.", "Write a short story.", "Can you tell me a story?",
        "I would like to hear a story.", "Please tell me a bedtime story.", "Make up a story.", "A story, please.",
-       "Do you know a story?"]
+       "Do you know a story?", "Could you write me a story?", "My children want a story.", "I cannot sleep. Tell me a story.",
+       "Let me hear a story.", "Give me a short story.", "Story time!", "Another story, please."]
 ASK_HERO = ["Tell me a story about {a_hero}.", "Write a story about {a_hero}.", "Can you tell me a story about {a_hero}?",
             "Tell me a short story about {a_hero}.", "Write a short story about {a_hero}.", "A story about {a_hero}, please.",
-            "Make up a story about {a_hero}.", "I want a story about {a_hero}."]
+            "Make up a story about {a_hero}.", "I want a story about {a_hero}.",
+            "Could you write a story about {a_hero}?", "Tell a story of {a_hero}.", "Give me a story about {a_hero}.",
+            "Tell me a bedtime story about {a_hero}.", "My son wants a story about {a_hero}."]
 ASK_NAMED = ["Tell me a story about {a_hero} called {name}.", "Write a story about {a_hero} named {name}.",
              "Write a short story about {name} the {hero}."]
 ASK_THING = ["Tell me a story about {a_hero} and {a_thing}.", "Write a story with {a_hero} and {a_thing}.",

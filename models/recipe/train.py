@@ -134,7 +134,7 @@ def main():
     args = args.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
-    tok = Tokenizer(f"{args.folder}/vocab.json")
+    tok = Tokenizer.load(f"{args.folder}/vocab.json")
     short = Rows(pack(f"{args.folder}/train.jsonl", tok, SHORT, f"{args.folder}/short.npz"), args.batch)
     long = Rows(pack(f"{args.folder}/long.jsonl", tok, LONG, f"{args.folder}/long.npz"), args.batch)
     model = Model(Config(vocab=len(tok.tokens)))

@@ -93,7 +93,11 @@ def talk_turns(rng):
     return [(rough(rng, question) if rng.random() < 0.7 else question, answer)]
 
 
-TURNS = {"family": family_turns, "task": task, "unknown": unknown_turns, "talk": talk_turns, "story": story_turns}
+def task_turns(rng):
+    return task(rng, rough)
+
+
+TURNS = {"family": family_turns, "task": task_turns, "unknown": unknown_turns, "talk": talk_turns, "story": story_turns}
 
 
 def special_system(rng):

@@ -240,5 +240,11 @@ TASKS = [(copy, 4.0), (repeat_times, 0.6), (replace, 2.0), (edit, 2.5), (word_li
          (use_word, 0.6), (picture, 4.0), (reading, 2.0), (remember, 2.0)]
 
 
-def task(rng):
-    return rng.choices([t for t, _ in TASKS], [w for _, w in TASKS])[0](rng)
+EXACT = {copy, repeat_times, replace, edit, word_list}  # the answer depends on every letter of the question
+
+
+def task(rng, rough):
+    """Turns of one task; `rough` spoils the wording of those that bear it."""
+    make = rng.choices([t for t, _ in TASKS], [w for _, w in TASKS])[0]
+    turns = make(rng)
+    return turns if make in EXACT else [(rough(rng, q), a) for q, a in turns]

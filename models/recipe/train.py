@@ -119,6 +119,25 @@ class Rows:
         return cut
 
 
+class Threads:
+    """One thread, and a second while nobody else computes: else a busy second core only makes the first wait."""
+
+    def __init__(self):
+        self.before = self.now()
+
+    def now(self):
+        with open("/proc/stat") as f:
+            user, nice, system = map(int, f.readline().split()[1:4])
+        own = os.times()
+        return time.time(), (user + nice + system) / os.sysconf("SC_CLK_TCK"), own.user + own.system
+
+    def choose(self):
+        """By what the others used since the last call."""
+        last, self.before = self.before, self.now()
+        elapsed, busy, own = (b - a for a, b in zip(last, self.before))
+        torch.set_num_threads(2 if busy - own < 0.25 * elapsed else 1)
+
+
 def save(path, state):
     torch.save(state, path + ".part")
     os.replace(path + ".part", path)
@@ -129,10 +148,9 @@ def main():
     args.add_argument("folder", help="holds vocab.json, train.jsonl, long.jsonl; receives the checkpoint model.pt")
     args.add_argument("--minutes", type=float, default=70)
     args.add_argument("--batch", type=int, default=6144, help="tokens")
-    args.add_argument("--threads", type=int, default=1)
+    args.add_argument("--threads", type=int, default=0, help="0: one, and a second while nobody else computes")
     args.add_argument("--bf16", action="store_true")
     args = args.parse_args()
-    torch.set_num_threads(args.threads)
     torch.manual_seed(1)
     tok = Tokenizer.load(f"{args.folder}/vocab.json")
     short = Rows(pack(f"{args.folder}/train.jsonl", tok, SHORT, f"{args.folder}/short.npz"), args.batch)
@@ -153,9 +171,12 @@ def run(args, model, muon, adam, short, long):
         adam.load_state_dict(state["adam"])
         muon.momentum, step, used = state["muon"], state["step"], state["used"]
         short.at, long.at = state["at"]
-    total, mean = args.minutes * 60, 0.0
+    total, mean, threads = args.minutes * 60, 0.0, Threads()
+    torch.set_num_threads(args.threads or 1)
     while used < total:
         begin = time.time()
+        if args.threads == 0:
+            threads.choose()
         factor = learning_rate(used / total)
         loss = loss_of(model, (short if used / total < LONG_FROM else long).next(), args.bf16)
         model.zero_grad(set_to_none=True)

@@ -4,17 +4,19 @@ import json
 import random
 
 import stories
-from families import all_families, fill, kept_out, lower_first
+from families import all_families, fill, kept_out, lower_first, number_families
 from talk import talk
 from tasks import task
 from unknown import unknown
 
 FAMILIES = all_families()
+NUMBERS = {f.name for f in number_families()}
 TRAIN = {f.name: f.pairs(False) for f in FAMILIES}
 SYSTEM = ["You are a helpful assistant.", "You are a helpful assistant.", "You are a small chat model.", "Be short and friendly.",
           "You are a friendly assistant who answers in simple English.", "You answer questions.", "You are a helpful AI assistant."]
 ONE_WORD = ["Answer in one word.", "Answer with one word.", "Give only the answer, nothing else.", "Be as short as possible."]
 AS_JSON = ["Answer as JSON.", "Answer in JSON.", "Reply with JSON only."]
+WEIGHTS = [f.weight for f in FAMILIES]
 # share of each kind of turn
 MIX = {"family": 0.44, "task": 0.25, "unknown": 0.165, "talk": 0.085, "story": 0.06}
 
@@ -64,7 +66,7 @@ def rough(rng, text):
 
 def family_turns(rng):
     """A question, sometimes with follow-ups about other facts of the same family."""
-    family = rng.choices(FAMILIES, [f.weight for f in FAMILIES])[0]
+    family = rng.choices(FAMILIES, WEIGHTS)[0]
     fact, ask = rng.choice(TRAIN[family.name])
     other = reworded(rng, ask)
     ask = ask if kept_out(family.name, fact["id"], other) else other
@@ -102,7 +104,7 @@ TURNS = {"family": family_turns, "task": task_turns, "unknown": unknown_turns, "
 
 def special_system(rng):
     """The system message decides the form: one word, or JSON."""
-    family = rng.choices(FAMILIES, [f.weight for f in FAMILIES])[0]
+    family = rng.choices(FAMILIES, WEIGHTS)[0]
     system, as_json = (rng.choice(ONE_WORD), False) if rng.random() < 0.6 else (rng.choice(AS_JSON), True)
     out = [["system", system]] if rng.random() < 0.7 else []
     for i in range(rng.randint(1, 3)):
@@ -133,7 +135,9 @@ def main():
     args.add_argument("-n", type=int, default=150000, help="conversations")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--long", type=float, default=0.0, help="share of conversations of 8 to 14 topics")
+    args.add_argument("--numbers", type=float, default=1.0, help="how much oftener the families of numbers come than usual")
     args = args.parse_args()
+    WEIGHTS[:] = [f.weight * (args.numbers if f.name in NUMBERS else 1) for f in FAMILIES]
     rng = random.Random(args.seed)
     with open(args.out, "w") as f:
         for _ in range(args.n):

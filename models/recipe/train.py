@@ -145,16 +145,19 @@ def save(path, state):
 
 def main():
     args = argparse.ArgumentParser(description=__doc__)
-    args.add_argument("folder", help="holds vocab.json, train.jsonl, long.jsonl; receives the checkpoint model.pt")
-    args.add_argument("--minutes", type=float, default=70)
+    args.add_argument("folder", help="holds vocab.json and the text; receives the checkpoint model.pt")
+    args.add_argument("--text", default="train", help="name of the text (.jsonl) to train on")
+    args.add_argument("--long", default="long", help="name of the text with longer conversations, for the last part")
+    args.add_argument("--minutes", type=float, default=70, help="length of the whole training")
+    args.add_argument("--stop", type=float, default=math.inf, help="stop after so many of these minutes, to go on with another text")
     args.add_argument("--batch", type=int, default=6144, help="tokens")
     args.add_argument("--threads", type=int, default=0, help="0: one, and a second while nobody else computes")
     args.add_argument("--bf16", action="store_true")
     args = args.parse_args()
     torch.manual_seed(1)
     tok = Tokenizer.load(f"{args.folder}/vocab.json")
-    short = Rows(pack(f"{args.folder}/train.jsonl", tok, SHORT, f"{args.folder}/short.npz"), args.batch)
-    long = Rows(pack(f"{args.folder}/long.jsonl", tok, LONG, f"{args.folder}/long.npz"), args.batch)
+    short, long = (Rows(pack(f"{args.folder}/{name}.jsonl", tok, length, f"{args.folder}/{name}.npz"), args.batch)
+                   for name, length in ((args.text, SHORT), (args.long, LONG)))
     model = Model(Config(vocab=len(tok.tokens)))
     matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "token_embd" not in n]
     others = [p for n, p in model.named_parameters() if p.ndim == 1 or "token_embd" in n]
@@ -170,10 +173,12 @@ def run(args, model, muon, adam, short, long):
         model.load_state_dict(state["model"])
         adam.load_state_dict(state["adam"])
         muon.momentum, step, used = state["muon"], state["step"], state["used"]
-        short.at, long.at = state["at"]
+        if state["text"] == (args.text, args.long):
+            short.at, long.at = state["at"]
     total, mean, threads = args.minutes * 60, 0.0, Threads()
     torch.set_num_threads(args.threads or 1)
-    while used < total:
+    stop = min(total, args.stop * 60)
+    while used < stop:
         begin = time.time()
         if args.threads == 0:
             threads.choose()
@@ -188,9 +193,9 @@ def run(args, model, muon, adam, short, long):
         mean = loss.item() if step == 1 else 0.95 * (mean or loss.item()) + 0.05 * loss.item()
         if step % 10 == 0:
             print(f"step {step} {used:.0f} s {args.batch / (time.time() - begin):.0f} tok/s loss {mean:.4f} rate {factor:.3f}", flush=True)
-        if step % 50 == 0 or used >= total:
+        if step % 50 == 0 or used >= stop:
             save(path, dict(model=model.state_dict(), adam=adam.state_dict(), muon=muon.momentum, step=step, used=used,
-                            at=(short.at, long.at), tokens=step * args.batch))
+                            text=(args.text, args.long), at=(short.at, long.at), tokens=step * args.batch))
 
 
 if __name__ == "__main__":

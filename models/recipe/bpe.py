@@ -11,7 +11,8 @@ USER_DEFINED = SPECIALS[10:]  # shown as text when generated; the others are con
 
 # The split of `qwen2` for Python's re, which lacks \p{L} and \p{N}: a letter is a word character that is neither a
 # digit nor "_". They differ only for numerals that are not decimal digits, which the training text does not have.
-SPLIT = re.compile(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|(?:[^\r\n\w]|_)?[^\W\d_]+|\d| ?(?:[^\s\w]|_)+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+SPLIT = re.compile(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|(?:[^\r\n\w]|_)?[^\W\d_]+|"
+                   r"\d| ?(?:[^\s\w]|_)+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 
 
 def byte_letters():

@@ -11,7 +11,8 @@ from model import Config
 ALIGNMENT = 32
 U32, F32, BOOL, STRING, ARRAY = 4, 6, 7, 8, 9  # types of metadata values
 I32 = 5
-TEMPLATE = ("{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}"
+TEMPLATE = ("{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + "
+            "'<|im_end|>' + '\\n'}}"
             "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
 
 
@@ -45,7 +46,8 @@ def metadata(cfg, tok, name):
         entry("llama.embedding_length", U32, cfg.width), entry("llama.feed_forward_length", U32, cfg.ffn),
         entry("llama.attention.head_count", U32, cfg.heads), entry("llama.attention.head_count_kv", U32, cfg.kv_heads),
         entry("llama.attention.layer_norm_rms_epsilon", F32, cfg.eps),
-        entry("llama.rope.dimension_count", U32, cfg.width // cfg.heads), entry("llama.rope.freq_base", F32, cfg.rope_base),
+        entry("llama.rope.dimension_count", U32, cfg.width // cfg.heads),
+        entry("llama.rope.freq_base", F32, cfg.rope_base),
         entry("llama.vocab_size", U32, cfg.vocab),
         entry("tokenizer.ggml.model", STRING, "gpt2"), entry("tokenizer.ggml.pre", STRING, "qwen2"),
         array("tokenizer.ggml.tokens", STRING, tok.tokens), array("tokenizer.ggml.token_type", I32, types),
@@ -73,7 +75,8 @@ def write(path, meta, items):
     infos, blobs, offset = [], [], 0
     for name, a in items:
         shape = a.shape[::-1]  # GGUF names the row length first
-        infos.append(string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, int(a.dtype == np.float16), offset))
+        infos.append(string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, int(a.dtype == np.float16),
+                                                offset))
         blobs.append(padded(a.tobytes()))
         offset += len(blobs[-1])
     head = b"GGUF" + struct.pack("<IQQ", 3, len(infos), len(meta)) + b"".join(meta) + b"".join(infos)

@@ -48,7 +48,8 @@ goat|bleats|kid|4|mammal|grass"""
 THING_COLOURS = """grass green|snow white|the sky blue|a banana yellow|a strawberry red|coal black|an orange orange
 a lemon yellow|blood red|milk white|a carrot orange|a leaf green|the sun yellow|chocolate brown|a tomato red|salt white
 a crow black|a frog green|a polar bear white|an elephant grey|a flamingo pink|a cherry red|the sea blue|gold yellow
-a pumpkin orange|a fire engine red|a cucumber green|a swan white|the night sky black|a plum purple|soil brown|sugar white"""
+a pumpkin orange|a fire engine red|a cucumber green|a swan white|the night sky black|a plum purple|soil brown
+sugar white"""
 
 MIXES = """red blue purple|red yellow orange|blue yellow green|black white grey|red white pink|red green brown
 blue white light blue"""

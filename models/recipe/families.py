@@ -28,8 +28,10 @@ class Family:
 
 
 # Ways to ask for a thing that is named by a noun phrase.
-ASK_FOR = ["Tell me {}, please.", "I would like to know {}.", "Could you tell me {}?", "{}, please.", "I am looking for {}.",
-           "Let me know {}.", "Say {}.", "What might {} be?", "Do you remember {}?", "Please find {}.", "I wonder what {} is."]
+ASK_FOR = ["Tell me {}, please.", "I would like to know {}.", "Could you tell me {}?", "{}, please.",
+           "I am looking for {}.",
+           "Let me know {}.", "Say {}.", "What might {} be?", "Do you remember {}?", "Please find {}.",
+           "I wonder what {} is."]
 
 
 def ask_for(phrase):
@@ -62,7 +64,8 @@ def capital_families():
            "Which city is the capital of {country}?", "Do you know the capital of {country}?", "Capital of {country}?",
            "Name the capital of {country}.", "Can you tell me the capital of {country}?",
            "I want to know the capital of {country}.", "What is the name of the capital city of {country}?",
-           "Please give me the capital of {country}.", "What city is the capital of {country}?"] + ask_for("the capital of {country}")
+           "Please give me the capital of {country}.",
+           "What city is the capital of {country}?"] + ask_for("the capital of {country}")
     of = ["Which country has the capital {capital}?", "{capital} is the capital of which country?",
           "What country is {capital} the capital of?", "Which country's capital is {capital}?",
           "Of which country is {capital} the capital?", "In which country is {capital}?",
@@ -89,7 +92,8 @@ def opposite_families():
     ask = ["What is the opposite of {word}?", "What's the opposite of {word}?", "Tell me the opposite of {word}.",
            "Opposite of {word}?", "Give me the opposite of {word}.", "Which word is the opposite of {word}?",
            "What is the opposite of the word {word}?", "Do you know the opposite of {word}?",
-           "Name the opposite of \"{word}\".", "Can you tell me the opposite of {word}?"] + ask_for("the opposite of {word}")
+           "Name the opposite of \"{word}\".",
+           "Can you tell me the opposite of {word}?"] + ask_for("the opposite of {word}")
     return [Family("opposite", facts, ask, "The opposite of {word} is {opposite}.", "opposite",
                    ["And of {word}?", "And {word}?", "What about {word}?", "And the opposite of {word}?"], 2.5,
                    ("word", "word", "I do not know an opposite of {x}."))]
@@ -98,29 +102,34 @@ def opposite_families():
 def animal_families():
     table = rows(F.ANIMALS, "|")
     number = {"0": "no", "2": "two", "4": "four", "6": "six"}
-    facts = [fact(n, animal=n, an=a_an(n), many=plural(n), sound=s, noise=s[:-2] if s in ("buzzes", "hisses") else s[:-1],
-                  young=y, a_young=a_an(y), legs=number[l], kind=a_an(k), food=e) for n, s, y, l, k, e in table]
+    facts = [fact(n, animal=n, an=a_an(n), many=plural(n), sound=s, young=y, a_young=a_an(y), legs=number[l],
+                  kind=a_an(k), food=e) for n, s, y, l, k, e in table]
     refuse = ("an", "beast", "I do not know what {x} is.")
     about = ["And {an}?", "What about {an}?", "How about {an}?"]
     return [
-        Family("sound", facts, ["What sound does {an} make?", "Which sound does {an} make?", "What noise does {an} make?",
+        Family("sound", facts, ["What sound does {an} make?", "Which sound does {an} make?",
+                                "What noise does {an} make?",
                                 "What does {an} say?", "How does {an} sound?", "Tell me the sound of {an}.",
-                                "What sound do {many} make?", "Can you tell me the sound {an} makes?"] + ask_for("the sound of {an}"),
+                                "What sound do {many} make?",
+                                "Can you tell me the sound {an} makes?"] + ask_for("the sound of {an}"),
                "{An} {sound}.", "sound", about, 1.2, refuse),
         Family("young", facts, ["What is a young {animal} called?", "What is a baby {animal} called?",
                                 "What do you call a young {animal}?", "What do you call a baby {animal}?",
                                 "What is the name for a young {animal}?", "Tell me the word for a baby {animal}.",
                                 "How do we call a baby {animal}?"] + ask_for("the name of a young {animal}"),
                "A young {animal} is called {a_young}.", "young", about, 1.2, None),
-        Family("legs", facts, ["How many legs does {an} have?", "How many legs has {an}?", "How many legs do {many} have?",
+        Family("legs", facts, ["How many legs does {an} have?", "How many legs has {an}?",
+                               "How many legs do {many} have?",
                                "Tell me how many legs {an} has.", "What number of legs does {an} have?",
                                "Do you know how many legs {an} has?"] + ask_for("the number of legs of {an}"),
                "{An} has {legs} legs.", "legs", about, 1.0, refuse),
-        Family("kind", facts, ["What kind of animal is {an}?", "What type of animal is {an}?", "What sort of animal is {an}?",
+        Family("kind", facts, ["What kind of animal is {an}?", "What type of animal is {an}?",
+                               "What sort of animal is {an}?",
                                "Which kind of animal is {an}?", "Tell me what kind of animal {an} is."],
                "{An} is {kind}.", "kind", about, 0.8, refuse),
         Family("food", facts, ["What does {an} eat?", "What do {many} eat?", "What does {an} like to eat?",
-                               "What is the food of {an}?", "Tell me what {an} eats.", "What can I feed {an}?"] + ask_for("the food of {an}"),
+                               "What is the food of {an}?", "Tell me what {an} eats.",
+                               "What can I feed {an}?"] + ask_for("the food of {an}"),
                "{An} eats {food}.", "food", about, 1.0, refuse),
         Family("who-sounds", [f for f in facts if f["animal"] not in ("goat", "sheep")],
                ["Which animal {sound}?", "What animal {sound}?", "Who {sound}?", "Name an animal that {sound}.",
@@ -137,13 +146,15 @@ def colour_families():
         Family("colour", facts, ["What colour is {thing}?", "What color is {thing}?", "Which colour is {thing}?",
                                  "Tell me the colour of {thing}.", "What is the colour of {thing}?",
                                  "Do you know the colour of {thing}?", "Which colour does {thing} have?",
-                                 "What is the color of {thing}?", "Can you tell me what colour {thing} is?"] + ask_for("the colour of {thing}"),
+                                 "What is the color of {thing}?",
+                                 "Can you tell me what colour {thing} is?"] + ask_for("the colour of {thing}"),
                "{Thing} is {colour}.", "colour", ["And {thing}?", "What about {thing}?", "And what colour is {thing}?"],
                2.0, ("thing", "beast", "I do not know what {x} is.")),
         Family("mix", mixed, ["What do you get when you mix {a} and {b}?", "What colour do {a} and {b} make?",
                               "Mix {a} and {b}. What colour is it?", "Which colour do I get from {a} and {b}?",
                               "What is {a} mixed with {b}?", "What happens if I mix {a} with {b}?",
-                              "What color do {a} and {b} make?", "{A} and {b} make which colour?"] + ask_for("the colour that {a} and {b} make"),
+                              "What color do {a} and {b} make?",
+                              "{A} and {b} make which colour?"] + ask_for("the colour that {a} and {b} make"),
                "{A} and {b} make {mix}.", "mix", ["And {a} and {b}?", "What about {a} and {b}?"], 1.0),
     ]
 
@@ -168,14 +179,18 @@ def calendar_families():
             fact("last day", o="last", unit="day", of="week", name="Sunday")]
     return [
         order_family("day-after", "day", F.DAYS, "after"), order_family("day-before", "day", F.DAYS, "before"),
-        order_family("month-after", "month", F.MONTHS, "after"), order_family("month-before", "month", F.MONTHS, "before"),
+        order_family("month-after", "month", F.MONTHS, "after"),
+        order_family("month-before", "month", F.MONTHS, "before"),
         Family("month-days", days, ["How many days are in {month}?", "How many days does {month} have?",
                                     "How many days are there in {month}?", "Tell me how many days {month} has.",
-                                    "How long is {month}?", "What is the number of days in {month}?"] + ask_for("the number of days in {month}"),
+                                    "How long is {month}?",
+                                    "What is the number of days in {month}?"] +
+               ask_for("the number of days in {month}"),
                "{month} has {n} days.", "n", ["And {month}?", "What about {month}?", "And in {month}?"], 1.0),
         Family("nth", nth, ["What is the {o} {unit} of the {of}?", "Which is the {o} {unit} of the {of}?",
                             "Which {unit} is the {o} of the {of}?", "Name the {o} {unit} of the {of}.",
-                            "Tell me the {o} {unit} of the {of}.", "What {unit} is the {o} of the {of}?"] + ask_for("the {o} {unit} of the {of}"),
+                            "Tell me the {o} {unit} of the {of}.",
+                            "What {unit} is the {o} of the {of}?"] + ask_for("the {o} {unit} of the {of}"),
                "The {o} {unit} of the {of} is {name}.", "name", ["And the {o} {unit}?"], 1.0),
     ]
 
@@ -211,7 +226,8 @@ def number_families():
         Family("sum", digits, SUM_ASK + SIGN_ASK, "{a} {s} {b} = {c}.", "c",
                ["And {a} {w} {b}?", "And {a} {s} {b}?", "What about {a} {w} {b}?"], 7.0),
         Family("sum-words", words, SUM_ASK, "{A} {w} {b} is {c}.", "c", ["And {a} {w} {b}?"], 2.5),
-        Family("larger", compare, ["Which is larger, {a} or {b}?", "Which is bigger, {a} or {b}?", "Is {a} or {b} larger?",
+        Family("larger", compare, ["Which is larger, {a} or {b}?", "Which is bigger, {a} or {b}?",
+                                   "Is {a} or {b} larger?",
                                    "Which number is larger, {a} or {b}?", "What is the larger number, {a} or {b}?",
                                    "What is more, {a} or {b}?"], "{big} is larger than {small}.", "big", [], 1.0),
         Family("smaller", compare, ["Which is smaller, {a} or {b}?", "Which number is smaller, {a} or {b}?",
@@ -219,15 +235,20 @@ def number_families():
                "{small} is smaller than {big}.", "small", [], 0.7),
         Family("parity", parity, ["Is {n} even or odd?", "Is {n} odd or even?", "Is the number {n} even or odd?",
                                   "Tell me if {n} is even or odd."], "{n} is {p}.", "p", ["And {n}?"], 0.7),
-        Family("double", double, ["What is double {n}?", "What is twice {n}?", "Double {n}.", "Tell me the double of {n}."] + ask_for("double {n}"),
+        Family("double", double, ["What is double {n}?", "What is twice {n}?", "Double {n}.",
+                                  "Tell me the double of {n}."] + ask_for("double {n}"),
                "Double {n} is {d}.", "d", ["And double {n}?"], 0.5),
         Family("half", double, ["What is half of {d}?", "Tell me half of {d}.", "How much is half of {d}?",
-                                "Half of {d}?"] + ask_for("half of {d}"), "Half of {d} is {n}.", "n", ["And half of {d}?"], 0.5),
+                                "Half of {d}?"] + ask_for("half of {d}"), "Half of {d} is {n}.", "n",
+                                ["And half of {d}?"], 0.5),
         Family("next", order, ["What number comes after {n}?", "Which number comes after {n}?", "What comes after {n}?",
-                               "What is the next number after {n}?"] + ask_for("the number after {n}"), "{up} comes after {n}.", "up", ["And after {n}?"], 1.0),
+                               "What is the next number after {n}?"] + ask_for("the number after {n}"),
+                               "{up} comes after {n}.", "up", ["And after {n}?"], 1.0),
         Family("previous", order, ["What number comes before {n}?", "Which number comes before {n}?",
-                                   "What comes before {n}?"] + ask_for("the number before {n}"), "{down} comes before {n}.", "down", ["And before {n}?"], 0.7),
-        Family("write-number", spell, ["Write {n} as a word.", "How do you write {n} in words?", "Spell the number {n}.",
+                                   "What comes before {n}?"] + ask_for("the number before {n}"),
+                                   "{down} comes before {n}.", "down", ["And before {n}?"], 0.7),
+        Family("write-number", spell, ["Write {n} as a word.", "How do you write {n} in words?",
+                                       "Spell the number {n}.",
                                        "What is {n} in words?"], "{n} is written {word}.", "word", ["And {n}?"], 0.4),
     ]
 
@@ -236,10 +257,13 @@ def category_families():
     table = {c: v.split() for c, v in F.CATEGORIES.items()}
     member = [fact(f"{c}:{x}", an=x if c in ("colour", "drink") else a_an(x), cat=a_an(c)) for c, v in table.items()
               for x in v if not (c == "colour" and x == "orange")]
-    return [Family("category", member, ["Is {an} {cat}?", "Would you say that {an} is {cat}?", "Can {an} be called {cat}?"],
+    return [Family("category", member, ["Is {an} {cat}?", "Would you say that {an} is {cat}?",
+                                        "Can {an} be called {cat}?"],
                    "Yes, {an} is {cat}.", "cat", [], 0.6),
-            Family("what-is", member, ["What is {an}?", "Tell me what {an} is.", "Do you know what {an} is?", "What's {an}?"],
-                   "{An} is {cat}.", "cat", ["And {an}?", "And what is {an}?"], 0.8, ("an", "beast", "I do not know what {x} is."))]
+            Family("what-is", member, ["What is {an}?", "Tell me what {an} is.", "Do you know what {an} is?",
+                                       "What's {an}?"],
+                   "{An} is {cat}.", "cat", ["And {an}?", "And what is {an}?"], 0.8,
+                   ("an", "beast", "I do not know what {x} is."))]
 
 
 def general_families():

@@ -12,20 +12,28 @@ from unknown import unknown
 FAMILIES = all_families()
 NUMBERS = {f.name for f in number_families()}
 TRAIN = {f.name: f.pairs(False) for f in FAMILIES}
-SYSTEM = ["You are a helpful assistant.", "You are a helpful assistant.", "You are a small chat model.", "Be short and friendly.",
-          "You are a friendly assistant who answers in simple English.", "You answer questions.", "You are a helpful AI assistant."]
-ONE_WORD = ["Answer in one word.", "Answer with one word.", "Give only the answer, nothing else.", "Be as short as possible."]
+SYSTEM = ["You are a helpful assistant.", "You are a helpful assistant.", "You are a small chat model.",
+          "Be short and friendly.",
+          "You are a friendly assistant who answers in simple English.", "You answer questions.",
+          "You are a helpful AI assistant."]
+ONE_WORD = ["Answer in one word.", "Answer with one word.", "Give only the answer, nothing else.",
+            "Be as short as possible."]
 AS_JSON = ["Answer as JSON.", "Answer in JSON.", "Reply with JSON only."]
 WEIGHTS = [f.weight for f in FAMILIES]
 # share of each kind of turn
 MIX = {"family": 0.44, "task": 0.25, "unknown": 0.165, "talk": 0.085, "story": 0.06}
 
 
-BEFORE = ["Please: ", "Now: ", "So, ", "Ok, ", "And ", "Hey, ", "Well, ", "By the way, ", "Listen, ", "Can I ask you something? ",
-          "My son wants to know: ", "For my homework: ", "One more thing: ", "Another question: ", "I have forgotten it: "]
-AFTER = [" Thank you.", " Do you know?", " Can you tell me?", " It is for school.", " Thanks!", " I forgot.", " Please help me."]
-SAME = [("What is ", "What's "), ("Where is ", "Where's "), ("Who is ", "Who's "), ("Which ", "What "), ("What ", "Which "),
-        ("Tell me ", "Please tell me "), ("Tell me ", "Can you say "), ("What is ", "So what is "), ("How many ", "Please, how many "),
+BEFORE = ["Please: ", "Now: ", "So, ", "Ok, ", "And ", "Hey, ", "Well, ", "By the way, ", "Listen, ",
+          "Can I ask you something? ",
+          "My son wants to know: ", "For my homework: ", "One more thing: ", "Another question: ",
+          "I have forgotten it: "]
+AFTER = [" Thank you.", " Do you know?", " Can you tell me?", " It is for school.", " Thanks!", " I forgot.",
+         " Please help me."]
+SAME = [("What is ", "What's "), ("Where is ", "Where's "), ("Who is ", "Who's "), ("Which ", "What "),
+        ("What ", "Which "),
+        ("Tell me ", "Please tell me "), ("Tell me ", "Can you say "), ("What is ", "So what is "),
+        ("How many ", "Please, how many "),
         ("What does ", "Please say what does "), ("Name ", "Please name "), ("Do you know ", "Do you happen to know ")]
 
 
@@ -135,7 +143,8 @@ def main():
     args.add_argument("-n", type=int, default=150000, help="conversations")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--long", type=float, default=0.0, help="share of conversations of 8 to 14 topics")
-    args.add_argument("--numbers", type=float, default=1.0, help="how much oftener the families of numbers come than usual")
+    args.add_argument("--numbers", type=float, default=1.0,
+                      help="how much oftener the families of numbers come than usual")
     args = args.parse_args()
     WEIGHTS[:] = [f.weight * (args.numbers if f.name in NUMBERS else 1) for f in FAMILIES]
     rng = random.Random(args.seed)

@@ -21,7 +21,8 @@ class Reader:
             self.meta[key] = self.value(self.take("I"))
         infos = [self.info() for _ in range(n_tensors)]
         start = -(-self.at // 32) * 32
-        self.weights = {n: np.frombuffer(self.data, t, int(np.prod(s)), start + o).reshape(s).astype(np.float32) for n, s, t, o in infos}
+        self.weights = {n: np.frombuffer(self.data, t, int(np.prod(s)), start + o).reshape(s).astype(np.float32)
+                        for n, s, t, o in infos}
 
     def take(self, kind):
         size = struct.calcsize(kind)
@@ -54,7 +55,8 @@ class Llama:
         self.layers, self.eps = m["llama.block_count"], m["llama.attention.layer_norm_rms_epsilon"]
         self.heads, self.kv_heads = m["llama.attention.head_count"], m["llama.attention.head_count_kv"]
         self.size, self.context = m["llama.rope.dimension_count"], m["llama.context_length"]
-        angle = np.outer(np.arange(self.context), m["llama.rope.freq_base"] ** (-np.arange(0, self.size, 2) / self.size))
+        frequency = m["llama.rope.freq_base"] ** (-np.arange(0, self.size, 2) / self.size)
+        angle = np.outer(np.arange(self.context), frequency)
         self.cos, self.sin = np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
         self.tok = Tokenizer(m["tokenizer.ggml.tokens"], [tuple(x.split(" ")) for x in m["tokenizer.ggml.merges"]])
         self.end = {self.tok.id[s] for s in SPECIALS[:3]}
@@ -69,7 +71,8 @@ class Llama:
 
     def attend(self, x, i, at, cache):
         get = lambda n, h: (x @ self.w[f"blk.{i}.attn_{n}.weight"].T).reshape(len(x), h, self.size)
-        q, k, v = self.rotate(get("q", self.heads), at), self.rotate(get("k", self.kv_heads), at), get("v", self.kv_heads)
+        q, k = self.rotate(get("q", self.heads), at), self.rotate(get("k", self.kv_heads), at)
+        v = get("v", self.kv_heads)
         k, v = (np.concatenate((old, new)) for old, new in zip(cache[i], (k, v))) if i in cache else (k, v)
         cache[i] = (k, v)
         k, v = (np.repeat(y, self.heads // self.kv_heads, 1) for y in (k, v))

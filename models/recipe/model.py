@@ -49,7 +49,8 @@ class Layer(nn.Module):
         kv = cfg.width // cfg.heads * cfg.kv_heads
         linear = lambda rows, cols: nn.Linear(cols, rows, bias=False)
         self.attn_norm, self.ffn_norm = Norm(cfg), Norm(cfg)
-        self.attn_q, self.attn_k, self.attn_v = linear(cfg.width, cfg.width), linear(kv, cfg.width), linear(kv, cfg.width)
+        self.attn_q, self.attn_k, self.attn_v = linear(cfg.width, cfg.width), linear(kv, cfg.width), linear(kv,
+                                                                                                            cfg.width)
         self.attn_output = linear(cfg.width, cfg.width)
         self.ffn_gate, self.ffn_up, self.ffn_down = (linear(cfg.ffn, cfg.width), linear(cfg.ffn, cfg.width),
                                                      linear(cfg.width, cfg.ffn))
@@ -57,7 +58,8 @@ class Layer(nn.Module):
     def attend(self, x, mask, cos, sin):
         b, t, _ = x.shape
         split = lambda y, n: y.view(b, t, n, -1).transpose(1, 2)
-        q, k, v = split(self.attn_q(x), self.cfg.heads), split(self.attn_k(x), self.cfg.kv_heads), split(self.attn_v(x), self.cfg.kv_heads)
+        q, k = split(self.attn_q(x), self.cfg.heads), split(self.attn_k(x), self.cfg.kv_heads)
+        v = split(self.attn_v(x), self.cfg.kv_heads)
         q, k = rotate(q, cos, sin).to(v.dtype), rotate(k, cos, sin).to(v.dtype)
         group = self.cfg.heads // self.cfg.kv_heads
         k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)

@@ -24,7 +24,8 @@ OPENING = ["Once upon a time there was {a_trait} {hero} called {name}.",
            "Long ago, {a_trait} {hero} called {name} lived in {place}."]
 PLOTS = {
     "find": [["{name} lived in {place}.", "{name} loved to go for long walks."],
-             ["One {weather} day, {he} found {a_thing} {where}.", "One {weather} morning, {name} found {a_thing} {where}."],
+             ["One {weather} day, {he} found {a_thing} {where}.",
+              "One {weather} morning, {name} found {a_thing} {where}."],
              ["{Someone} {helper} came by and looked sad.", "Then {someone} {helper} came along the road."],
              ["\"I have lost my {thing},\" said the {helper}.", "The {helper} said, \"That is my {thing}!\""],
              ["{name} gave the {thing} back at once.", "So {name} gave {it} back to the {helper}."],
@@ -32,20 +33,25 @@ PLOTS = {
     "lose": [["{name} had {a_thing} and took it everywhere.", "{name} had {a_thing} that {he} loved very much."],
              ["One {weather} day, the {thing} was gone.", "One {weather} morning, {he} could not find the {thing}."],
              ["{name} looked everywhere and began to cry.", "{He} looked everywhere, but the {thing} was not there."],
-             ["{Someone} {helper} heard {him} and wanted to help.", "Then {he} met {someone} {helper} who wanted to help."],
+             ["{Someone} {helper} heard {him} and wanted to help.",
+              "Then {he} met {someone} {helper} who wanted to help."],
              ["Together they found the {thing} {where}.", "They looked together and found it {where}."],
              ["{name} was very {feeling} and thanked the {helper}."]],
     "trip": [["{name} wanted to see the world.", "{name} wanted to go on a long journey."],
-             ["One {weather} day, {he} packed {a_thing} and left home.", "One {weather} morning, {name} took {a_thing} and set off."],
+             ["One {weather} day, {he} packed {a_thing} and left home.",
+              "One {weather} morning, {name} took {a_thing} and set off."],
              ["On the way, {he} met {someone} {helper}.", "After a while {name} met {someone} {helper}."],
              ["The {helper} was lost and did not know the way home.", "The {helper} was alone and very tired."],
-             ["{name} used the {thing} to help the {helper}.", "\"Come with me,\" said {name}, and they walked on together."],
+             ["{name} used the {thing} to help the {helper}.",
+              "\"Come with me,\" said {name}, and they walked on together."],
              ["Soon they were back home, and both were {feeling}."]],
     "fear": [["{name} was afraid of the dark.", "{name} was afraid of deep water."],
-             ["One {weather} evening, {he} heard a noise {where}.", "One {weather} evening, there was a noise {where}."],
+             ["One {weather} evening, {he} heard a noise {where}.",
+              "One {weather} evening, there was a noise {where}."],
              ["{name} took {a_thing} and went to look.", "{He} held {his} {thing} and went to look."],
              ["It was only {someone} {helper}.", "There sat {someone} {helper}, who was afraid too."],
-             ["They talked all night and were not afraid any more.", "\"Do not be afraid,\" said {name}, and they both laughed."],
+             ["They talked all night and were not afraid any more.",
+              "\"Do not be afraid,\" said {name}, and they both laughed."],
              ["In the morning they were both {feeling}."]],
 }
 ENDING = ["From that day on they were friends.", "They stayed friends for ever.", "And they lived happily ever after.",
@@ -133,12 +139,16 @@ def is_story(text):
     return any(follow(text, [OPENING] + plot + [ENDING], {}) for plot in PLOTS.values())
 
 
-ASK = ["Tell me a story.", "Tell me a short story.", "Write a story.", "Write a short story.", "Can you tell me a story?",
+ASK = ["Tell me a story.", "Tell me a short story.", "Write a story.", "Write a short story.",
+       "Can you tell me a story?",
        "I would like to hear a story.", "Please tell me a bedtime story.", "Make up a story.", "A story, please.",
-       "Do you know a story?", "Could you write me a story?", "My children want a story.", "I cannot sleep. Tell me a story.",
+       "Do you know a story?", "Could you write me a story?", "My children want a story.",
+       "I cannot sleep. Tell me a story.",
        "Let me hear a story.", "Give me a short story.", "Story time!", "Another story, please."]
-ASK_HERO = ["Tell me a story about {a_hero}.", "Write a story about {a_hero}.", "Can you tell me a story about {a_hero}?",
-            "Tell me a short story about {a_hero}.", "Write a short story about {a_hero}.", "A story about {a_hero}, please.",
+ASK_HERO = ["Tell me a story about {a_hero}.", "Write a story about {a_hero}.",
+            "Can you tell me a story about {a_hero}?",
+            "Tell me a short story about {a_hero}.", "Write a short story about {a_hero}.",
+            "A story about {a_hero}, please.",
             "Make up a story about {a_hero}.", "I want a story about {a_hero}.",
             "Could you write a story about {a_hero}?", "Tell a story of {a_hero}.", "Give me a story about {a_hero}.",
             "Tell me a bedtime story about {a_hero}.", "My son wants a story about {a_hero}."]
@@ -158,7 +168,8 @@ def request(rng):
     if kind < 0.85:
         names = SHE if hero in FEMALE else HE if hero in MALE else HE + SHE
         name = rng.choice(names)
-        return (rng.choice(ASK_NAMED).format(a_hero=a_an(hero), hero=hero, name=name),) + write(rng, hero=hero, name=name)
+        return (rng.choice(ASK_NAMED).format(a_hero=a_an(hero), hero=hero, name=name),) + write(rng, hero=hero,
+                                                                                                name=name)
     thing = rng.choice(THINGS)
     return (rng.choice(ASK_THING).format(a_hero=a_an(hero), a_thing=a_an(thing)),) + write(rng, hero=hero, thing=thing)
 
@@ -169,7 +180,8 @@ def questions(slots):
     out = [(f"What was the {hero} called?", f"The {hero} was called {name}."),
            (f"What was the name of the {hero}?", f"The {hero} was called {name}."),
            (f"Who was {name}?", f"{name} was {slots['a_trait']} {hero}."),
-           (f"Who did {name} meet?", f"{name} met a {slots['helper']}." if slots["someone"] == "a" else f"{name} met an {slots['helper']}."),
+           (f"Who did {name} meet?", f"{name} met a {slots['helper']}." if slots["someone"] == "a"
+            else f"{name} met an {slots['helper']}."),
            ("What was the weather like?", f"It was {slots['weather']}.")]
     if "place" in used:
         out.append((f"Where did {name} live?", f"{name} lived in {slots['place']}."))

@@ -13,6 +13,7 @@ from bpe import Tokenizer
 from model import Config, Model
 
 PROMPT_WEIGHT = 0.1  # of the loss of a token the user or the system wrote; the assistant's count 1
+ADAM_RATE = 3e-3
 SHORT, LONG, LONG_FROM = 192, 1024, 0.88  # row lengths; the last part trains on long rows
 
 
@@ -26,7 +27,8 @@ def tokens_of(item, tok):
     for role, text in item:
         head, body = tok.turn(role, text)
         ids += head + body + line_feed
-        weight += [PROMPT_WEIGHT] * len(head) + [1.0 if role == "assistant" else PROMPT_WEIGHT] * len(body) + [PROMPT_WEIGHT]
+        weight += [PROMPT_WEIGHT] * len(head) + [1.0 if role == "assistant"
+                                                 else PROMPT_WEIGHT] * len(body) + [PROMPT_WEIGHT]
     return ids + end, weight + [PROMPT_WEIGHT]
 
 
@@ -86,7 +88,8 @@ class Muon:
             for i, u in zip(members, orthogonal(torch.stack([updates[i] for i in members]))):
                 p = self.params[i]
                 u = u.T if p.shape[0] > p.shape[1] else u
-                p.data.mul_(1 - 0.01 * factor * self.lr).add_(u, alpha=-self.lr * factor * max(1, p.shape[0] / p.shape[1]) ** 0.5)
+                rate = self.lr * factor
+                p.data.mul_(1 - 0.01 * rate).add_(u, alpha=-rate * max(1, p.shape[0] / p.shape[1]) ** 0.5)
 
 
 def learning_rate(progress, warm_up=0.02):
@@ -114,7 +117,8 @@ class Rows:
     def next(self):
         if self.at + self.size > len(self.arrays[0]):
             self.at = 0
-        cut = [torch.from_numpy(a[self.at:self.at + self.size].astype(t)) for a, t in zip(self.arrays, (np.int64, np.float32, np.int64))]
+        cut = [torch.from_numpy(a[self.at:self.at + self.size].astype(t)) for a,
+               t in zip(self.arrays, (np.int64, np.float32, np.int64))]
         self.at += self.size
         return cut
 
@@ -138,64 +142,87 @@ class Threads:
         torch.set_num_threads(2 if busy - own < 0.25 * elapsed else 1)
 
 
-def save(path, state):
-    torch.save(state, path + ".part")
-    os.replace(path + ".part", path)
+class Training:
+    """Model, optimisers, and how far the training has come; all of it goes into the checkpoint."""
+
+    def __init__(self, path, cfg):
+        self.path, self.step, self.used = path, 0, 0.0
+        self.model = Model(cfg)
+        weights = list(self.model.named_parameters())
+        inner = [p for n, p in weights if p.ndim == 2 and "token_embd" not in n]
+        others = [p for n, p in weights if p.ndim == 1 or "token_embd" in n]
+        self.muon, self.adam = Muon(inner, 0.02), torch.optim.Adam(others, lr=ADAM_RATE, betas=(0.9, 0.95))
+
+    def load(self, text, rows):
+        """Goes on from the checkpoint; `rows` only if they are of the same text."""
+        if not os.path.exists(self.path):
+            return
+        state = torch.load(self.path)
+        self.model.load_state_dict(state["model"])
+        self.adam.load_state_dict(state["adam"])
+        self.muon.momentum, self.step, self.used = state["muon"], state["step"], state["used"]
+        if state["text"] == text:
+            for r, at in zip(rows, state["at"]):
+                r.at = at
+
+    def save(self, text, rows, tokens):
+        state = dict(model=self.model.state_dict(), adam=self.adam.state_dict(), muon=self.muon.momentum,
+                     step=self.step, used=self.used, text=text, at=[r.at for r in rows], tokens=tokens)
+        torch.save(state, self.path + ".part")
+        os.replace(self.path + ".part", self.path)
+
+    def learn(self, batch, factor, bf16):
+        """One step; returns the loss before it."""
+        loss = loss_of(self.model, batch, bf16)
+        self.model.zero_grad(set_to_none=True)
+        loss.backward()
+        self.muon.step(factor)
+        self.adam.param_groups[0]["lr"] = ADAM_RATE * factor
+        self.adam.step()
+        self.step += 1
+        return loss.item()
+
+
+def run(args, training, text, rows):
+    total, mean, threads = args.minutes * 60, None, Threads()
+    stop = min(total, args.stop * 60)
+    torch.set_num_threads(args.threads or 1)
+    while training.used < stop:
+        begin, progress = time.time(), training.used / total
+        if args.threads == 0:
+            threads.choose()
+        factor = learning_rate(progress)
+        loss = training.learn(rows[progress >= LONG_FROM].next(), factor, args.bf16)
+        seconds = time.time() - begin
+        training.used += seconds
+        mean = loss if mean is None else 0.95 * mean + 0.05 * loss
+        if training.step % 10 == 0:
+            print(f"step {training.step} {training.used:.0f} s {args.batch / seconds:.0f} tok/s loss {mean:.4f} "
+                  f"rate {factor:.3f}", flush=True)
+        if training.step % 50 == 0 or training.used >= stop:
+            training.save(text, rows, training.step * args.batch)
 
 
 def main():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("folder", help="holds vocab.json and the text; receives the checkpoint model.pt")
     args.add_argument("--text", default="train", help="name of the text (.jsonl) to train on")
-    args.add_argument("--long", default="long", help="name of the text with longer conversations, for the last part")
-    args.add_argument("--minutes", type=float, default=70, help="length of the whole training")
-    args.add_argument("--stop", type=float, default=math.inf, help="stop after so many of these minutes, to go on with another text")
+    args.add_argument("--long", default="long2", help="name of the text with longer conversations, for the last part")
+    args.add_argument("--minutes", type=float, default=78, help="length of the whole training")
+    args.add_argument("--stop", type=float, default=math.inf,
+                      help="stop after so many of them, to go on with another text")
     args.add_argument("--batch", type=int, default=6144, help="tokens")
     args.add_argument("--threads", type=int, default=0, help="0: one, and a second while nobody else computes")
     args.add_argument("--bf16", action="store_true")
     args = args.parse_args()
     torch.manual_seed(1)
-    tok = Tokenizer.load(f"{args.folder}/vocab.json")
-    short, long = (Rows(pack(f"{args.folder}/{name}.jsonl", tok, length, f"{args.folder}/{name}.npz"), args.batch)
-                   for name, length in ((args.text, SHORT), (args.long, LONG)))
-    model = Model(Config(vocab=len(tok.tokens)))
-    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "token_embd" not in n]
-    others = [p for n, p in model.named_parameters() if p.ndim == 1 or "token_embd" in n]
-    muon, adam = Muon(matrices, 0.02), torch.optim.Adam(others, lr=3e-3, betas=(0.9, 0.95))
-    print(sum(p.numel() for p in model.parameters()), "parameters,", [len(r.arrays[0]) for r in (short, long)], "rows", flush=True)
-    run(args, model, muon, adam, short, long)
-
-
-def run(args, model, muon, adam, short, long):
-    path, step, used = f"{args.folder}/model.pt", 0, 0.0
-    if os.path.exists(path):
-        state = torch.load(path)
-        model.load_state_dict(state["model"])
-        adam.load_state_dict(state["adam"])
-        muon.momentum, step, used = state["muon"], state["step"], state["used"]
-        if state["text"] == (args.text, args.long):
-            short.at, long.at = state["at"]
-    total, mean, threads = args.minutes * 60, 0.0, Threads()
-    torch.set_num_threads(args.threads or 1)
-    stop = min(total, args.stop * 60)
-    while used < stop:
-        begin = time.time()
-        if args.threads == 0:
-            threads.choose()
-        factor = learning_rate(used / total)
-        loss = loss_of(model, (short if used / total < LONG_FROM else long).next(), args.bf16)
-        model.zero_grad(set_to_none=True)
-        loss.backward()
-        muon.step(factor)
-        adam.param_groups[0]["lr"] = 3e-3 * factor
-        adam.step()
-        step, used = step + 1, used + time.time() - begin
-        mean = loss.item() if step == 1 else 0.95 * (mean or loss.item()) + 0.05 * loss.item()
-        if step % 10 == 0:
-            print(f"step {step} {used:.0f} s {args.batch / (time.time() - begin):.0f} tok/s loss {mean:.4f} rate {factor:.3f}", flush=True)
-        if step % 50 == 0 or used >= stop:
-            save(path, dict(model=model.state_dict(), adam=adam.state_dict(), muon=muon.momentum, step=step, used=used,
-                            text=(args.text, args.long), at=(short.at, long.at), tokens=step * args.batch))
+    tok, text = Tokenizer.load(f"{args.folder}/vocab.json"), (args.text, args.long)
+    rows = [Rows(pack(f"{args.folder}/{name}.jsonl", tok, length, f"{args.folder}/{name}.npz"), args.batch)
+            for name, length in zip(text, (SHORT, LONG))]
+    training = Training(f"{args.folder}/model.pt", Config(vocab=len(tok.tokens)))
+    training.load(text, rows)
+    print(sum(p.numel() for p in training.model.parameters()), "parameters", flush=True)
+    run(args, training, text, rows)
 
 
 if __name__ == "__main__":

@@ -2,24 +2,27 @@
 import facts as F
 from families import a_an, all_families, fill, kept_out
 
-SYLLABLES = ("zor bla qui ven tar mo lu fen dra kel mip sno vor gul tri pha nor wex jub ral thi bo cra du ely fro gra hin "
-             "jo kra lom nim or pel rin sul tov ul vash wil yor zan").split()
+SYLLABLES = ("zor bla qui ven tar mo lu fen dra kel mip sno vor gul tri pha nor wex jub ral thi bo cra du ely fro gra "
+             "hin jo kra lom nim or pel rin sul tov ul vash wil yor zan").split()
 NAMES = ("Peter Maria John Sarah David Laura Robert Julia Thomas Helen Frank Olga Simon Alice Martin Eva George Irene "
          "Victor Karen").split()
 LAST = "Miller Brown Smith Novak Larsen Fischer Walker Stone Baker Hill Young Green Carter Weber Rossi".split()
 FUTURE = ["tomorrow", "next week", "next year", "next month", "in 2050", "in ten years", "tonight", "on Friday",
           "next summer", "in the year 2100", "at the weekend"]
 PAST = ["yesterday", "last night", "this morning", "last week", "on Sunday", "last summer", "today"]
-EVENTS = ["the match", "the election", "the race", "the world cup", "the lottery", "the game", "the final", "the contest"]
+EVENTS = ["the match", "the election", "the race", "the world cup", "the lottery", "the game", "the final",
+          "the contest"]
 RELATIVES = "mother father sister brother aunt uncle teacher neighbour boss friend cousin grandmother cat dog".split()
 OBJECTS = "keys phone glasses wallet umbrella shoes bag book coat ticket".split()
 SECRETS = ["password", "phone number", "address", "birthday", "favourite colour", "middle name", "shoe size", "PIN",
            "email address", "bank balance", "age", "favourite song", "home town", "blood type", "surname"]
 GOODS = ["bread", "milk", "gold", "a train ticket", "a house", "petrol", "a new phone", "coffee", "a bicycle", "a car"]
-WORKS = ["The Silent Harbour", "The Glass Road", "Winter Letters", "A Song for Mary", "The Last Lighthouse", "Blue Hours",
+WORKS = ["The Silent Harbour", "The Glass Road", "Winter Letters", "A Song for Mary", "The Last Lighthouse",
+         "Blue Hours",
          "The Iron Garden", "Seven Doors", "The Stone Bridge", "North Wind"]
 LANGUAGES = "French German Spanish Chinese Latin Russian Japanese Polish Greek Turkish".split()
-CITIES = "Paris Rome London Berlin Madrid Oslo Tokyo Moscow Cairo Lima Vienna Warsaw Dublin Athens Boston Chicago".split()
+CITIES = ("Paris Rome London Berlin Madrid Oslo Tokyo Moscow Cairo Lima Vienna Warsaw Dublin Athens Boston "
+          "Chicago").split()
 
 FUTURE_ASK = ["Who will win {event} {future}?", "Who is going to win {event}?", "Will it rain {future}?",
               "What will the weather be like {future}?", "Will it snow {future} in {city}?",
@@ -27,10 +30,12 @@ FUTURE_ASK = ["Who will win {event} {future}?", "Who is going to win {event}?", 
               "When will I meet {name}?", "Will my {relative} visit me {future}?", "Will I pass my exam {future}?",
               "What will I eat {future}?", "Which numbers will win the lottery {future}?", "How will the world end?",
               "When will the next earthquake be in {city}?", "Will {name} marry {name2}?", "Who will be king {future}?",
-              "Where will I live {future}?", "Can you predict the future?", "Can you tell me who wins {event} {future}?",
+              "Where will I live {future}?", "Can you predict the future?",
+              "Can you tell me who wins {event} {future}?",
               "What is going to happen to {name} {future}?", "When will my train come {future}?"]
 PRIVATE_ASK = ["What is my {secret}?", "What's my {secret}?", "Do you know my {secret}?", "Tell me my {secret}.",
-               "What did I eat {past}?", "What did I do {past}?", "Where did I leave my {objects}?", "Where are my {objects}?",
+               "What did I eat {past}?", "What did I do {past}?", "Where did I leave my {objects}?",
+               "Where are my {objects}?",
                "What is my {relative}'s name?", "What is the name of my {relative}?", "How old is my {relative}?",
                "What is {name}'s {secret}?", "What is the {secret} of {name} {last}?", "Where does {name} {last} live?",
                "How old is {name}?", "What is {name} doing now?", "Who is my {relative}?", "What am I thinking?",
@@ -38,8 +43,10 @@ PRIVATE_ASK = ["What is my {secret}?", "What's my {secret}?", "Do you know my {s
                "Did my {relative} call {past}?", "Why is my {relative} angry?", "What did {name} say {past}?",
                "Where was I {past}?", "What colour is my {objects2}?", "What colour are my {relative}'s eyes?",
                "Does {name} love me?", "What did I dream {past}?", "Who called me {past}?", "How much money do I have?"]
-LIVE_ASK = ["What time is it?", "What's the time?", "What time is it in {city}?", "What day is it today?", "What is the date?",
-            "What is today's date?", "What is the weather in {city}?", "How is the weather today?", "What's the weather like?",
+LIVE_ASK = ["What time is it?", "What's the time?", "What time is it in {city}?", "What day is it today?",
+            "What is the date?",
+            "What is today's date?", "What is the weather in {city}?", "How is the weather today?",
+            "What's the weather like?",
             "Is it raining in {city}?", "How warm is it in {city}?", "What is in the news?", "What is the news today?",
             "What happened {past}?", "Who won {event} {past}?", "What was the score of {event} {past}?",
             "How much does {goods} cost?", "What is the price of {goods}?", "What is the price of {goods} today?",
@@ -52,15 +59,18 @@ OBSCURE_ASK = ["Who wrote {work}?", "When was {name} {last} born?", "Who is {nam
                "How do I get to {place}?", "How many people live in {place}?", "Who was the first king of {place}?",
                "What language do they speak in {place}?", "What is the currency of {place}?", "How big is {place}?",
                "How do you say hello in {language}?", "How do you say dog in {language}?", "Who founded {city}?",
-               "Who painted {work}?", "What is the book {work} about?", "Who sang {work}?", "In which year was {work} made?",
+               "Who painted {work}?", "What is the book {work} about?", "Who sang {work}?",
+               "In which year was {work} made?",
                "How many bricks are in my house?", "How many birds live in {place}?", "How tall is {name} {last}?",
                "What is the name of the dog of {name} {last}?", "How many stars are there exactly?",
                "What is the longest street in {city}?", "How far is it from {city} to {city2}?",
                "Who invented the {word}?", "When was {place} founded?", "What is the flag of {place}?",
                "Do you know {name} {last}?", "Tell me about {place}.", "Tell me about {name} {last}."]
-UNABLE_ASK = ["Set an alarm for seven.", "Play some music.", "Play {work}.", "Call my {relative}.", "Send {name} a message.",
+UNABLE_ASK = ["Set an alarm for seven.", "Play some music.", "Play {work}.", "Call my {relative}.",
+              "Send {name} a message.",
               "Send an email to {name}.", "Turn on the light.", "Turn off the {objects3}.", "Open the door.",
-              "Book a flight to {city}.", "Order a pizza.", "Search the internet for {goods}.", "Show me a map of {city}.",
+              "Book a flight to {city}.", "Order a pizza.", "Search the internet for {goods}.",
+              "Show me a map of {city}.",
               "Translate this into {language}: the cat sleeps.", "Open the file {word}.txt.", "Buy {goods} for me.",
               "Remind me to call {name}.", "Take a photo.", "Draw a picture of {city}.", "Can you call my {relative}?",
               "Can you play music?", "Can you turn on the {objects3}?", "Can you send a message to {name}?"]
@@ -86,7 +96,8 @@ def made_up_word(rng):
 def slots(rng):
     name, name2 = rng.sample(NAMES, 2)
     city, city2 = rng.sample(CITIES, 2)
-    return dict(event=rng.choice(EVENTS), future=rng.choice(FUTURE), past=rng.choice(PAST), past2=rng.choice(("now", "tonight")),
+    return dict(event=rng.choice(EVENTS), future=rng.choice(FUTURE), past=rng.choice(PAST),
+                past2=rng.choice(("now", "tonight")),
                 city=city, city2=city2, name=name, name2=name2, last=rng.choice(LAST), relative=rng.choice(RELATIVES),
                 objects=rng.choice(OBJECTS), objects2=rng.choice(("car", "house", "hat", "coat", "bag")),
                 objects3=rng.choice(("radio", "television", "heating", "lamp")), secret=rng.choice(SECRETS),
@@ -108,7 +119,8 @@ def general_unknown(rng, held):
 
 
 FAMILIES = [f for f in all_families() if f.unknown]
-WORDS = "table river seven Monday window banana cloud spoon paper garden music pencil bread letter engine carpet".split()
+WORDS = ("table river seven Monday window banana cloud spoon paper garden music pencil bread letter engine "
+         "carpet").split()
 
 
 def filler(rng, kind):
@@ -138,10 +150,12 @@ def big_sum(rng, held):
     while True:
         a, b = rng.randint(21, 9999), rng.randint(12, 9999)
         sign, word = rng.choice((("*", "times"), ("+", "plus"), ("-", "minus"), ("/", "divided by")))
-        template = rng.choice(("What is {a} {s} {b}?", "What is {a} {w} {b}?", "{a} {s} {b}", "How much is {a} {w} {b}?",
+        template = rng.choice(("What is {a} {s} {b}?", "What is {a} {w} {b}?", "{a} {s} {b}",
+                               "How much is {a} {w} {b}?",
                                "Calculate {a} {s} {b}.", "{a} {s} {b} = ?"))
         if a + b > 110 and kept_out("big", f"{a},{b}", template) == held:
-            return "big-sum", template.format(a=a, b=b, s=sign, w=word), "I cannot do that sum. The numbers are too big for me."
+            return "big-sum", template.format(a=a, b=b, s=sign,
+                                              w=word), "I cannot do that sum. The numbers are too big for me."
 
 
 def unknown(rng, held=False):

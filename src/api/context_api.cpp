@@ -204,6 +204,49 @@ llm_status llm_seq_set_adapters(llm_context *context, llm_seq seq, llm_adapter *
     });
 }
 
+static llm_status read_stops(const llm_generate_options *o, stop_matcher *out, llm_error *err) {
+    if (o->n_stops && !o->stops) return fail(err, LLM_ERR_ARGUMENT, "stops is NULL, n_stops is %zu", o->n_stops);
+    std::vector<std::string_view> stops;
+    for (size_t i = 0; i < o->n_stops; i++) stops.emplace_back(o->stops[i].text ? o->stops[i].text : "", o->stops[i].length);
+    stop_matcher_init(out, stops.data(), stops.size());
+    return LLM_OK;
+}
+
+static llm_status generate_with(llm_context *context, llm_sampler *s, const llm_generate_options *options,
+                                const llm_token *ids, size_t n_ids, llm_event_callback callback, void *user,
+                                std::vector<llm_token> *made, llm_result *result, llm_error *err) {
+    llm_generate_options o;
+    LLM_TRY(read_options(options, "llm_generate_options", &o, err));
+    stop_matcher stops;
+    LLM_TRY(read_stops(&o, &stops, err));
+    if (o.seq < 0) return fail(err, LLM_ERR_ARGUMENT, "sequence %d does not exist", o.seq);
+    generate_options inner;
+    inner.seq = (uint32_t)o.seq;
+    inner.n_predict = o.n_predict;
+    inner.ignore_eog = o.ignore_eog;
+    inner.stops = o.n_stops ? &stops : nullptr;
+    inner.callback = callback;
+    inner.user = user;
+    return generate(context->c, &s->s, &inner, ids, n_ids, made, nullptr, result, err);
+}
+
+static void destroy_sampler(llm_sampler *sampler) { delete sampler; }
+
+llm_status llm_generate(llm_context *context, llm_sampler *sampler, const llm_generate_options *options,
+                        const llm_token *ids, size_t n_ids, llm_event_callback callback, void *user,
+                        llm_token *out_ids, size_t out_capacity, llm_result *result, llm_error *err) {
+    return api_call(context, destroy, err, [&] {
+        return api_call(sampler, destroy_sampler, err, [&] {
+            std::vector<llm_token> made;
+            llm_result ignored;
+            llm_status status = generate_with(context, sampler, options, ids, n_ids, callback, user, &made,
+                                              result ? result : &ignored, err);
+            for (size_t i = 0; out_ids && i < made.size() && i < out_capacity; i++) out_ids[i] = made[i];
+            return status;
+        });
+    });
+}
+
 void llm_cancel(llm_context *context) {
     if (context) context->c->cancel.store(true, std::memory_order_relaxed);
 }

@@ -32,18 +32,17 @@ inline bool call_leave(call_state *s) {
     s->idle.notify_all();
     return s->free_when_done;
 }
-// For *_free. Not busy: true, destroy now. Busy on this thread (a callback): false, call_leave tells the call to destroy.
-// Busy elsewhere: `cancel` is called, then the call's end awaited.
+// For *_free. Not busy: true, destroy now. Busy: `cancel` is called; on this thread (a callback) false is returned and
+// call_leave tells the call to destroy, elsewhere the call's end is awaited.
 template <class Cancel> bool call_may_destroy(call_state *s, Cancel cancel) {
     std::unique_lock<std::mutex> hold(s->lock);
-    if (s->busy && s->owner == std::this_thread::get_id()) {
+    if (!s->busy) return true;
+    cancel();
+    if (s->owner == std::this_thread::get_id()) {
         s->free_when_done = true;
         return false;
     }
-    if (s->busy) {
-        cancel();
-        s->idle.wait(hold, [s] { return !s->busy; });
-    }
+    s->idle.wait(hold, [s] { return !s->busy; });
     return true;
 }
 

@@ -9,11 +9,9 @@ struct llm_pool {
     llm::pool *p = nullptr;
     std::atomic<uint32_t> references{1};
 };
-void llm_pool_retain_internal(llm_pool *pool);
 
 struct llm_model {
     llm::model *m = nullptr;
-    llm_pool *pool = nullptr; // kept alive for its contexts
 };
 
 struct llm_checkpoint {

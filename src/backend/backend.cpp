@@ -1,4 +1,5 @@
 #include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "backend/ref/ref.h"
 #include <string.h>
 
@@ -16,7 +17,11 @@ void kv_shape_finish(kv_shape *shape, const backend *b) {
 }
 
 const backend *const *backend_table() {
-    static const backend *const table[] = {&backend_ref, nullptr};
+    static const backend *const table[] = {
+#if defined(__x86_64__) || defined(_M_X64)
+        &backend_avx512, &backend_avxvnni, &backend_avx2,
+#endif
+        &backend_ref, nullptr};
     return table;
 }
 

@@ -37,6 +37,7 @@ uint64_t hash_headers(const gguf_file *file) {
     for (const auto &entry : file->metadata) {
         hash = fnv1a(hash, entry.first.data(), entry.first.size());
         hash = fnv1a(hash, entry.second.data.data(), entry.second.data.size());
+        hash = fnv1a(hash, entry.second.text.data(), entry.second.text.size());
     }
     for (const gguf_tensor &t : file->tensors) {
         hash = fnv1a(hash, t.name.data(), t.name.size());

@@ -53,6 +53,8 @@ struct context {
     std::vector<float> logits, hidden;   // [n_outputs, ...]
     std::vector<llm_candidate> top;      // [n_outputs, top_k]
     uint32_t top_k = 0;
+    std::vector<uint8_t> prompt_wants;   // scratch of generate()
+    std::vector<llm_seq> prompt_seq;
 };
 
 llm_status context_needs_of(const model *m, const context_options *options, context_needs *out, llm_error *err);

@@ -12,6 +12,7 @@ constexpr uint64_t MACS_WORTH_A_THREAD = 1500000;
 struct execution {
     context *c;
     pass p;
+    uint32_t n_threads; // that the chunks were counted for: a backend cuts by it
 };
 
 void run_chunk(void *user, uint32_t phase, uint32_t chunk, uint32_t thread) {
@@ -20,7 +21,7 @@ void run_chunk(void *user, uint32_t phase, uint32_t chunk, uint32_t thread) {
     if (c->cancel.load(std::memory_order_relaxed)) return;
     uint32_t step = c->program.phases[phase].first_step;
     while (chunk >= c->chunks_of_step[step]) chunk -= c->chunks_of_step[step++];
-    c->m->cpu->run_chunk(&e->p, step, chunk, c->n_threads, c->thread_scratch.data + thread * c->scratch_step);
+    c->m->cpu->run_chunk(&e->p, step, chunk, e->n_threads, c->thread_scratch.data + thread * c->scratch_step);
 }
 
 pass bind(context *c, uint32_t n_tokens, uint32_t n_outputs, float *logits, float *hidden) {
@@ -78,12 +79,11 @@ llm_status check_finite(const context *c, const float *logits, uint32_t n_output
 
 llm_status execute_pass(context *c, uint32_t n_tokens, uint32_t n_outputs, float *logits, float *hidden,
                         llm_error *err) {
-    execution e = {c, bind(c, n_tokens, n_outputs, logits, hidden)};
-    uint32_t n_threads = threads_worth(c, n_tokens);
+    execution e = {c, bind(c, n_tokens, n_outputs, logits, hidden), threads_worth(c, n_tokens)};
     c->bad_step.store(UINT32_MAX, std::memory_order_relaxed);
-    count_chunks(c, &e.p, n_threads);
+    count_chunks(c, &e.p, e.n_threads);
     pool_program program = {(uint32_t)c->program.phases.size(), c->chunks_of_phase.data(), run_chunk, &e};
-    pool_execute(c->threads, &program, n_threads);
+    pool_execute(c->threads, &program, e.n_threads);
     if (c->cancel.load(std::memory_order_relaxed)) return fail(err, LLM_CANCELLED, "the call was cancelled");
     return check_finite(c, logits, n_outputs, err);
 }

@@ -23,12 +23,14 @@ void rotate_head(float *x, const rope_spec *rope, const float *table) {
     }
 }
 
-void store(kv_element type, uint8_t *base, size_t index, float x) {
-    if (type == KV_F32) {
-        ((float *)base)[index] = x;
-    } else {
-        ((uint16_t *)base)[index] = f32_to_f16(x);
-    }
+// Cells must stay finite, since masked ones are multiplied by zero: what is not, after conversion, is stored as zero and
+// false is returned.
+bool store(kv_element type, uint8_t *base, size_t index, float x) {
+    bool finite = isfinite(type == KV_F32 ? x : f16_to_f32(f32_to_f16(x)));
+    float y = finite ? x : 0.0f;
+    if (type == KV_F32) ((float *)base)[index] = y;
+    else ((uint16_t *)base)[index] = f32_to_f16(y);
+    return finite;
 }
 
 float load(kv_element type, const uint8_t *base, size_t index) {
@@ -107,7 +109,8 @@ void attend(const pass *p, const plan_step *s, uint32_t token, uint32_t head, ui
 
 } // namespace
 
-void ref_rope_store(const pass *p, const plan_step *s, uint32_t token) {
+void ref_rope_store(const pass *p, uint32_t step, uint32_t token) {
+    const plan_step *s = &p->program->steps[step];
     const attention_spec &a = s->attention;
     float *q = pass_f32(p, s->in) + (size_t)token * a.n_head * a.head_k;
     float *k = pass_f32(p, s->in2) + (size_t)token * a.n_head_kv * a.head_k;
@@ -121,8 +124,10 @@ void ref_rope_store(const pass *p, const plan_step *s, uint32_t token) {
     uint32_t place = (uint32_t)p->place[token], row = place % KV_BLOCK;
     block_view kv = view(p, &p->runs[p->run_of_token[token]], a.kv_layer, place);
     uint32_t k_width = a.n_head_kv * a.head_k, v_width = a.n_head_kv * a.head_v;
-    for (uint32_t i = 0; i < k_width; i++) store(p->kv->type_k, kv.k, (size_t)row * k_width + i, k[i]);
-    for (uint32_t i = 0; i < v_width; i++) store(p->kv->type_v, kv.v, (size_t)row * v_width + i, v[i]);
+    bool finite = true;
+    for (uint32_t i = 0; i < k_width; i++) finite &= store(p->kv->type_k, kv.k, (size_t)row * k_width + i, k[i]);
+    for (uint32_t i = 0; i < v_width; i++) finite &= store(p->kv->type_v, kv.v, (size_t)row * v_width + i, v[i]);
+    if (!finite) pass_report_bad(p, step);
 }
 
 void ref_attention(const pass *p, uint32_t step, uint32_t chunk, float *scratch) {

@@ -132,7 +132,7 @@ void ref_run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t, void 
     case OP_QUANTISE:
         ref_quantise_row(row_of(p, s->in, chunk), p->program->buffers[s->in].cols, act8_row(p, s->out_act8, chunk));
         break;
-    case OP_ROPE_STORE: ref_rope_store(p, s, chunk); break;
+    case OP_ROPE_STORE: ref_rope_store(p, step, chunk); break;
     case OP_ATTENTION: ref_attention(p, step, chunk, (float *)scratch); break;
     case OP_SELECT_OUTPUTS:
         memcpy(row_of_output(p, s->out, chunk), row_of(p, s->in, p->outputs[chunk]),

@@ -29,7 +29,7 @@ float ref_activate(activation act, float x);
 constexpr uint32_t REF_ROWS = 32; // a whole activation block, so that a chunk can quantise its result
 void ref_linear(const pass *p, const plan_step *s, uint32_t chunk);
 void ref_glu_linear(const pass *p, const plan_step *s, uint32_t chunk);
-void ref_rope_store(const pass *p, const plan_step *s, uint32_t token);
+void ref_rope_store(const pass *p, uint32_t step, uint32_t token);
 // chunk = token * n_head_kv + KV head
 // scratch: one float per value of a KV head's group.
 void ref_attention(const pass *p, uint32_t step, uint32_t chunk, float *scratch);

@@ -1,0 +1,150 @@
+// Attention over one tile of 64 keys, CONTRACT.md section 7. Scores are panels times queries as in a matrix; a lane is
+// a key there and a dimension of V afterwards, so nothing is ever summed across lanes but the probabilities.
+
+namespace llm {
+namespace {
+
+constexpr uint32_t KEY_PANELS = KEY_TILE / PANEL_ROWS;
+
+// Scores of query t for the panels of a tile, scaled, those of keys it does not see -inf. Returns the largest score or
+// what was the largest so far.
+INLINE float scale_scores(const attention_pass *a, uint32_t t, int32_t first_key, uint32_t n_panels) {
+    static const float lane_number[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    float *p = a->p + t * PANEL_ROWS;
+    const int32_t visible = a->keys[t] - first_key;
+    F largest = c(a->max[t]);
+    for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) UNROLL(4)
+    for (int i = 0; i < PARTS; i++) {
+        F s = V::mul(V::load(p + N * i), c(a->scale));
+        const int32_t here = visible - int32_t(PANEL_ROWS * panel) - N * i;
+        if (here < N) s = V::if_less(V::load(lane_number), c(float(here)), s, c(-INFINITY));
+        V::store(p + N * i, s);
+        largest = V::max(largest, s);
+    }
+    return V::largest_lane(largest);
+}
+
+// Scores -> probabilities; returns their sum.
+INLINE float soften(const attention_pass *a, uint32_t t, uint32_t n_panels) {
+    float *p = a->p + t * PANEL_ROWS;
+    F sum[PARTS];
+    for (int i = 0; i < PARTS; i++) sum[i] = V::zero();
+    for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) UNROLL(4)
+    for (int i = 0; i < PARTS; i++) {
+        F e = vexp(V::sub(V::load(p + N * i), c(a->max[t])));
+        V::store(p + N * i, e);
+        sum[i] = V::add(sum[i], e);
+    }
+    return V::sum_halves(sum);
+}
+
+// out[t][d ..] = fma(out, shrink, sum over keys of p v) for COLUMNS registers of dimensions.
+template <class W, int T, int COLUMNS>
+INLINE void gather_values(const attention_pass *a, uint32_t n_panels, const typename W::E *v, const float *shrink,
+                          uint32_t d, const uint8_t *next, uint32_t next_step) {
+    F acc[COLUMNS][T];
+    UNROLL(4)
+    for (int i = 0; i < COLUMNS; i++) UNROLL(8)
+    for (int t = 0; t < T; t++) acc[i][t] = V::zero();
+    const float *p = a->p;
+    for (uint32_t panel = 0; panel < n_panels; panel++, p += T * PANEL_ROWS) UNROLL(2)
+    for (uint32_t j = 0; j < PANEL_ROWS; j++, v += a->head_v, next += next_step) {
+        __builtin_prefetch(next);
+        F vd[COLUMNS];
+        UNROLL(4)
+        for (int i = 0; i < COLUMNS; i++) vd[i] = W::load(v + d + N * i);
+        UNROLL(8)
+        for (int t = 0; t < T; t++) {
+            F pj = V::all(p[t * PANEL_ROWS + j]);
+            UNROLL(4)
+            for (int i = 0; i < COLUMNS; i++) acc[i][t] = V::fma(vd[i], pj, acc[i][t]);
+        }
+    }
+    UNROLL(8)
+    for (int t = 0; t < T; t++) UNROLL(4)
+    for (int i = 0; i < COLUMNS; i++) {
+        float *o = a->out + t * a->head_v + d + N * i;
+        V::store(o, V::fma(V::load(o), c(shrink[t]), acc[i][t]));
+    }
+}
+
+typedef void value_kernel(const attention_pass *a, uint32_t n_panels, const void *v, const float *shrink,
+                          const void *next_k);
+
+template <class W> struct values {
+    using E = typename W::E;
+    template <int T>
+    static void run(const attention_pass *a, uint32_t n_panels, const void *rows, const float *shrink,
+                    const void *next_k) {
+        // As many columns as registers hold sums for: a value is then loaded once for all queries.
+        constexpr int COLUMNS = N == 8 ? (T <= 2 ? 4 : T <= 4 ? 2 : 1) : (T <= 4 ? 4 : 2);
+        const E *v = static_cast<const E *>(rows);
+        const uint8_t *next = static_cast<const uint8_t *>(next_k);
+        // One line ahead per key and column group; K of the next tile is as large as V of this one, or nearly.
+        const uint32_t step = COLUMNS * N * sizeof(E);
+        uint32_t d = 0;
+        for (; d + COLUMNS * N <= a->head_v; d += COLUMNS * N, next += KEY_TILE * step)
+            gather_values<W, T, COLUMNS>(a, n_panels, v, shrink, d, next, step);
+        for (; d < a->head_v; d += N) gather_values<W, T, 1>(a, n_panels, v, shrink, d, next, 0);
+    }
+};
+
+static void attend_tile(const attention_pass *a, uint32_t first_key, const void *k, const void *v, const void *next_k) {
+    static dot_kernel *const scores[2][MAX_TOKENS] = {PER_TOKENS(dot_floats<of_f32>::run),
+                                                      PER_TOKENS(dot_floats<of_f16>::run)};
+    static value_kernel *const gather[2][MAX_TOKENS] = {PER_TOKENS(values<of_f32>::run),
+                                                        PER_TOKENS(values<of_f16>::run)};
+    const uint32_t n = a->n_queries;
+    int32_t keys = 0; // of this tile that some query sees
+    for (uint32_t t = 0; t < n; t++)
+        keys = a->keys[t] - int32_t(first_key) > keys ? a->keys[t] - int32_t(first_key) : keys;
+    // Panels that nobody sees have p = 0 and would change nothing but the sign of a zero, which attend_finish() drops.
+    const uint32_t n_panels = keys < int32_t(KEY_TILE) ? (uint32_t(keys) + PANEL_ROWS - 1) / PANEL_ROWS : KEY_PANELS;
+    const ptrdiff_t to_v = static_cast<const uint8_t *>(v) - static_cast<const uint8_t *>(k);
+    scores[a->type_k == PANEL_F16][n - 1](k, a->head_k, n_panels, a->q, a->head_k, a->p, to_v);
+    // By how much what was gathered so far shrinks, for all queries in one vector.
+    float shrink[16] = {0};
+    for (uint32_t t = 0; t < n; t++) {
+        const float max = scale_scores(a, t, int32_t(first_key), n_panels);
+        shrink[t] = a->max[t] - max;
+        a->max[t] = max;
+    }
+    V::store(shrink, vexp(V::load(shrink)));
+    for (uint32_t t = 0; t < n; t++) a->sum[t] = __builtin_fmaf(a->sum[t], shrink[t], soften(a, t, n_panels));
+    gather[a->type_v == PANEL_F16][n - 1](a, n_panels, v, shrink, next_k);
+}
+
+static float exp_of(float x) {
+    float y[N];
+    V::store(y, vexp(c(x)));
+    return y[0];
+}
+
+static void attend_merge(const attention_pass *earlier, const attention_pass *later) {
+    for (uint32_t t = 0; t < earlier->n_queries; t++) {
+        float m1 = earlier->max[t], m2 = later->max[t], max = m1 > m2 ? m1 : m2;
+        float e1 = exp_of(m1 - max), e2 = exp_of(m2 - max);
+        earlier->max[t] = max;
+        earlier->sum[t] = __builtin_fmaf(earlier->sum[t], e1, later->sum[t] * e2);
+        float *o = earlier->out + t * earlier->head_v;
+        const float *more = later->out + t * later->head_v;
+        for (uint32_t d = 0; d < earlier->head_v; d += N)
+            V::store(o + d, V::fma(V::load(o + d), c(e1), V::mul(V::load(more + d), c(e2))));
+    }
+}
+
+static bool attend_finish(const attention_pass *a) {
+    I largest = V::izero();
+    for (uint32_t t = 0; t < a->n_queries; t++)
+        for (uint32_t d = 0; d < a->head_v; d += N) {
+            float *o = a->out + t * a->head_v + d;
+            // + 0 turns -0 into +0: the sign of a zero would tell how many masked keys were passed.
+            F v = V::add(V::div(V::load(o), c(a->sum[t])), V::zero());
+            V::store(o, v);
+            largest = V::imax(largest, magnitude(v));
+        }
+    return V::largest_lane(largest) <= LARGEST_FINITE;
+}
+
+} // namespace
+} // namespace llm

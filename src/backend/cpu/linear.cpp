@@ -1,0 +1,140 @@
+// OP_LINEAR and OP_GLU_LINEAR: sweeps of panels over tokens.
+//
+// For each few panels (they stay in the L2 cache) all tokens of the chunk pass by, eight at a time. A chunk has at most
+// as many tokens as their activations fit the cache beside the panels.
+#include "backend/cpu/ops.h"
+#include <string.h>
+
+namespace llm {
+namespace {
+
+constexpr uint32_t MAX_PANELS = 8;            // of one kernel call
+constexpr size_t PANELS_IN_CACHE = 64 << 10;  // bytes of weights that tokens sweep over
+constexpr size_t TOKENS_IN_CACHE = 512 << 10; // bytes of activations of a chunk
+constexpr size_t CHUNK_WORK = 96 << 10;       // bytes of weights, times sweeps, worth a claim of their own
+
+// The matrix side of a step.
+struct matrix {
+    const panel_layout *layout;
+    const uint8_t *data;
+    size_t panel_bytes, cols, act_bytes; // act_bytes: activations of one token
+    bool quantised;
+};
+matrix matrix_of(const weight *w) {
+    const panel_layout *layout = panel_layout_of(w->format);
+    size_t act_bytes = w->format->quantised ? w->cols / 32 * sizeof(act_block) : w->cols * sizeof(float);
+    return {layout,
+            static_cast<const uint8_t *>(w->data),
+            panel_bytes(layout, w->cols),
+            w->cols,
+            act_bytes,
+            w->format->quantised};
+}
+
+uint32_t panels_per_call(const matrix &m, uint32_t least) {
+    size_t n = PANELS_IN_CACHE / m.panel_bytes;
+    return n < least ? least : n > MAX_PANELS ? MAX_PANELS : uint32_t(n);
+}
+
+// Tiles of n_panels panels times the tokens of `rows` (at most MAX_TOKENS, within a group of activations).
+void dot(const cpu_job *job, const matrix &m, uint32_t panel, uint32_t n_panels, cpu_range rows, float *tiles) {
+    const uint32_t n = rows.end - rows.begin;
+    const void *x = m.quantised ? static_cast<const void *>(act8_row(job, job->s->in, rows.begin).first)
+                                : f32_row(job, job->s->in, rows.begin);
+    // Weights are read once and in order when all tokens fit a call; prompts find them in the cache but for the first.
+    const ptrdiff_t ahead = rows.begin == 0 ? 4096 : 0;
+    job->kernels->dot[m.layout->kind][n - 1](m.data + panel * m.panel_bytes, m.cols, n_panels, x, m.cols, tiles, ahead);
+}
+
+cpu_split split(const cpu_job *job, uint32_t n_matrices, uint32_t panel_step) {
+    const weight *w = job->s->w;
+    const matrix m = matrix_of(w);
+    const uint32_t n_rows = pass_rows(job->p, job->s->in), n_panels = uint32_t(panel_count(w->rows));
+    uint32_t rows = uint32_t(TOKENS_IN_CACHE / m.act_bytes) / MAX_TOKENS * MAX_TOKENS;
+    rows = rows < 2 * MAX_TOKENS ? 2 * MAX_TOKENS : rows;
+    rows = rows < n_rows ? rows : round_up(n_rows, MAX_TOKENS);
+    const uint64_t sweeps = (rows + MAX_TOKENS - 1) / MAX_TOKENS;
+    const uint32_t panels =
+        pieces_per_chunk(n_panels, n_matrices * m.panel_bytes * sweeps, CHUNK_WORK, job->n_threads, panel_step);
+    return {n_panels, panels, n_rows, rows};
+}
+
+} // namespace
+
+// Float kernels take two panels at a time.
+cpu_split split_linear(const cpu_job *job) { return split(job, 1, job->s->w->format->quantised ? 1 : 2); }
+
+void run_linear(const cpu_job *job, cpu_range panels, cpu_range rows) {
+    const plan_step *s = job->s;
+    const matrix m = matrix_of(s->w);
+    const uint32_t per_call = panels_per_call(m, m.quantised ? 1 : 2);
+    float tiles[MAX_PANELS * MAX_TOKENS * PANEL_ROWS];
+    bool finite = true;
+    for (uint32_t panel = panels.begin; panel < panels.end; panel += per_call) {
+        const uint32_t n = panels.end - panel < per_call ? panels.end - panel : per_call, col = panel * PANEL_ROWS;
+        for (uint32_t row = rows.begin; row < rows.end; row += MAX_TOKENS) {
+            const uint32_t end = rows.end - row < MAX_TOKENS ? rows.end : row + MAX_TOKENS;
+            dot(job, m, panel, n, {row, end}, tiles);
+            tile_target target = {};
+            target.n_cols = uint32_t(s->w->rows - col < n * PANEL_ROWS ? s->w->rows - col : n * PANEL_ROWS);
+            target.n_tokens = end - row;
+            target.act = cpu_activation_of(s->act);
+            if (s->bias) target.bias = s->bias->data + col;
+            if (s->residual >= 0) target.residual = f32_row(job, s->residual, row) + col;
+            target.out = f32_row(job, s->out, row) + col;
+            target.residual_stride = target.out_stride = s->w->rows;
+            finite &= job->kernels->finish_linear(tiles, &target);
+        }
+    }
+    check(job, finite);
+}
+
+// Two panels make a block of 32 columns, so chunks and calls take pairs.
+cpu_split split_glu_linear(const cpu_job *job) { return split(job, 2, 2); }
+
+namespace {
+
+void store_tiles(const cpu_job *job, const float *tiles, uint32_t col, uint32_t n_panels, cpu_range rows) {
+    const uint32_t n_cols = cols_of(job, job->s->out);
+    for (uint32_t i = 0; i < n_panels; i++, col += PANEL_ROWS)
+        for (uint32_t row = rows.begin; row < rows.end; row++, tiles += PANEL_ROWS)
+            memcpy(f32_row(job, job->s->out, row) + col, tiles,
+                   (n_cols - col < PANEL_ROWS ? n_cols - col : PANEL_ROWS) * sizeof(float));
+}
+
+void quantise_tiles(const cpu_job *job, const float *tiles, uint32_t col, uint32_t n_panels, cpu_range rows) {
+    const uint32_t n = rows.end - rows.begin;
+    for (uint32_t i = 0; i + 1 < n_panels; i += 2, col += 32)
+        for (uint32_t t = 0; t < n; t++) {
+            float block[2 * PANEL_ROWS];
+            memcpy(block, tiles + (i * n + t) * PANEL_ROWS, PANEL_ROWS * sizeof(float));
+            memcpy(block + PANEL_ROWS, tiles + ((i + 1) * n + t) * PANEL_ROWS, PANEL_ROWS * sizeof(float));
+            act_row out = act8_row(job, job->s->out_act8, rows.begin + t);
+            job->kernels->quantise(block, 1, {out.first + col / 32 * out.step, 0});
+        }
+}
+
+} // namespace
+
+void run_glu_linear(const cpu_job *job, cpu_range panels, cpu_range rows) {
+    const plan_step *s = job->s;
+    const matrix gate = matrix_of(s->w), up = matrix_of(s->w2);
+    const uint32_t per_call = panels_per_call(gate, 2) / 2 * 2;
+    float gates[MAX_PANELS * MAX_TOKENS * PANEL_ROWS], ups[MAX_PANELS * MAX_TOKENS * PANEL_ROWS];
+    bool finite = true;
+    for (uint32_t panel = panels.begin; panel < panels.end; panel += per_call) {
+        const uint32_t n = panels.end - panel < per_call ? panels.end - panel : per_call, col = panel * PANEL_ROWS;
+        for (uint32_t row = rows.begin; row < rows.end; row += MAX_TOKENS) {
+            const cpu_range some = {row, rows.end - row < MAX_TOKENS ? rows.end : row + MAX_TOKENS};
+            dot(job, gate, panel, n, some, gates);
+            dot(job, up, panel, n, some, ups);
+            const size_t n_values = size_t(n) * (some.end - some.begin) * PANEL_ROWS;
+            finite &= job->kernels->glu(cpu_activation_of(s->act), gates, ups, gates, n_values);
+            if (s->out >= 0) store_tiles(job, gates, col, n, some);
+            if (s->out_act8 >= 0) quantise_tiles(job, gates, col, n, some);
+        }
+    }
+    check(job, finite);
+}
+
+} // namespace llm

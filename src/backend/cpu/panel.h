@@ -1,0 +1,50 @@
+// The layout of weights in memory: panels of 16 rows, interleaved so that a vector lane is a row. One layout for every
+// tier: AVX-512 takes 16 rows as one register, AVX2 as two, NEON as four. The values are those of the file, bit by bit.
+//
+// A panel holds its 16 rows unit by unit, each unit being one block of the format (for plain floats: one column).
+// Group j of a block of 32 values is 64 bytes: byte 4 r + i belongs to row r and value 4 j + i. A nibble block is 256
+// bytes: byte 64 j + 4 r + i (j = 0..3) has value 4 j + i in the low nibble and value 16 + 4 j + i in the high one.
+// One-bit block, 64 bytes: bit j (0..7) of byte 4 r + i belongs to value 4 j + i. Two-bit block, 128 bytes: bits 2 j
+// and 2 j + 1 (j = 0..3) of byte 64 h + 4 r + i belong to value 16 h + 4 j + i.
+//
+//   format      unit, values   bytes, in this order
+//   F32         1              float [16]
+//   F16, BF16   1              uint16 [16]
+//   Q4_0        32      288    f16 d[16]; nibbles                                      (value = d * (code - 8))
+//   Q4_1        32      320    f16 d[16], m[16]; nibbles                               (d * code + m)
+//   Q5_0        32      352    f16 d[16]; nibbles; one-bit block: bit 4                (d * (code - 16))
+//   Q5_1        32      384    f16 d[16], m[16]; nibbles; one-bit block                (d * code + m)
+//   Q8_0        32      544    f16 d[16]; 8 groups of s8                               (d * code)
+//   Q4_K        256     2368   f16 d[16], dmin[16]; u8 scale[8][16], minimum[8][16]; 8 nibble blocks
+//   Q5_K        256     2880   as Q4_K, each nibble block followed by its one-bit block
+//   Q6_K        256     3360   f16 d[16]; s8 scale[16][16]; 8 x {nibbles; two-bit block: bits 4, 5}  (code - 32)
+//
+// The last panel of a matrix is filled up with rows of zero bytes, which are zeros in every format.
+#pragma once
+#include "backend/cpu/kernels.h"
+#include "quant/format.h"
+
+namespace llm {
+
+struct panel_layout {
+    format_id format;
+    panel_kind kind;
+    uint32_t unit_cols, unit_bytes;
+    // Puts one block of one row into a unit (plain floats: NULL, they are packed by columns), and takes it out again as
+    // numbers (exactly the format's values).
+    void (*put)(const void *block, uint8_t *unit, uint32_t row);
+    void (*get)(const uint8_t *unit, uint32_t row, float *out);
+};
+
+const panel_layout *panel_layout_of(const block_format *format); // NULL: the backend cannot hold the format
+
+inline size_t panel_bytes(const panel_layout *p, uint64_t cols) { return size_t(cols / p->unit_cols) * p->unit_bytes; }
+inline uint64_t panel_count(uint64_t rows) { return (rows + PANEL_ROWS - 1) / PANEL_ROWS; }
+
+// Packs n_rows (at most 16) rows of the file's own blocks into one panel.
+void panel_pack(const panel_layout *p, const block_format *format, uint64_t cols, uint32_t n_rows,
+                const void *file_rows, uint8_t *panel);
+// One row of a matrix as numbers.
+void panel_row(const panel_layout *p, const void *matrix, uint64_t cols, uint64_t row, float *out);
+
+} // namespace llm

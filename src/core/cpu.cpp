@@ -1,0 +1,67 @@
+// Feature bits: Intel SDM volume 2, CPUID leaves 1 and 7; XCR0: volume 1, section 13.3.
+#include "core/cpu.h"
+#include <stdint.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+namespace llm {
+
+#if defined(__x86_64__) || defined(__i386__)
+
+namespace {
+
+struct registers {
+    uint32_t a, b, c, d;
+};
+
+// All zero when the processor does not know the leaf.
+registers cpuid(uint32_t leaf, uint32_t part) {
+    registers r = {0, 0, 0, 0};
+    __get_cpuid_count(leaf, part, &r.a, &r.b, &r.c, &r.d);
+    return r;
+}
+
+// The register files that the system saves. Written as bytes-to-be: the intrinsic needs a compiler flag that would let
+// the compiler use the instruction anywhere.
+uint32_t saved_registers() {
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+bool all(uint32_t word, uint32_t bits) { return (word & bits) == bits; }
+
+cpu_features detect() {
+    constexpr uint32_t FMA = 1u << 12, OSXSAVE = 1u << 27, AVX = 1u << 28, F16C = 1u << 29;       // leaf 1, ecx
+    constexpr uint32_t AVX2 = 1u << 5, F = 1u << 16, DQ = 1u << 17, BW = 1u << 30, VL = 1u << 31; // leaf 7, ebx
+    constexpr uint32_t VNNI = 1u << 11;                                                           // leaf 7, ecx
+    constexpr uint32_t AVXVNNI = 1u << 4;                                                         // leaf 7.1, eax
+    constexpr uint32_t YMM = 0x06, ZMM = 0xe6;                                                    // XCR0
+    cpu_features found = {};
+    const registers basic = cpuid(1, 0), more = cpuid(7, 0), most = cpuid(7, 1);
+    if (!all(basic.c, OSXSAVE)) return found;
+    const uint32_t saved = saved_registers();
+    found.avx2 = all(basic.c, FMA | AVX | F16C) && all(more.b, AVX2) && all(saved, YMM);
+    found.avxvnni = found.avx2 && all(most.a, AVXVNNI);
+    found.avx512 = found.avx2 && all(more.b, F | DQ | BW | VL) && all(more.c, VNNI) && all(saved, ZMM);
+    return found;
+}
+
+} // namespace
+
+const cpu_features *cpu() {
+    static const cpu_features features = detect();
+    return &features;
+}
+
+#else
+
+const cpu_features *cpu() {
+    static const cpu_features features = {};
+    return &features;
+}
+
+#endif
+
+} // namespace llm

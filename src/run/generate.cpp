@@ -1,0 +1,173 @@
+#include "run/generate.h"
+#include <algorithm>
+#include <chrono>
+
+namespace llm {
+
+namespace {
+
+double seconds_now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct generation {
+    context *c;
+    sampler *s;
+    const generate_options *options;
+    std::vector<llm_token> *made;
+    std::string *text;
+    llm_result *result;
+    detok_stream stream;
+    std::string decoded, given; // scratch of one token
+};
+
+kv_sequence *sequence(generation *g) { return &g->c->kv.sequences[g->options->seq]; }
+
+// False when the callback wants to stop.
+bool send(generation *g, llm_event_type type, std::string_view text, llm_token token, uint32_t done, uint32_t total) {
+    if (!g->options->callback) return true;
+    llm_event event = {type, text.data(), text.size(), token, done, total};
+    return g->options->callback(g->options->user, &event);
+}
+
+llm_status decode(generation *g, const llm_token *ids, uint32_t n, bool want, llm_error *err) {
+    std::vector<uint8_t> &wants = g->c->prompt_wants;
+    std::vector<llm_seq> &seq = g->c->prompt_seq;
+    wants.assign(n, LLM_WANT_NOTHING);
+    if (want) wants[n - 1] = LLM_WANT_LOGITS;
+    seq.assign(n, (llm_seq)g->options->seq);
+    llm_batch b = {};
+    b.n_tokens = n;
+    b.tokens = ids;
+    b.seq = seq.data();
+    b.want = wants.data();
+    return context_decode(g->c, &b, err);
+}
+
+// All of the prompt or nothing of it.
+llm_status read_prompt(generation *g, const llm_token *ids, size_t n, llm_error *err) {
+    uint32_t before = sequence(g)->n;
+    for (size_t done = 0; done < n;) {
+        uint32_t step = (uint32_t)std::min<size_t>(g->c->n_batch, n - done);
+        llm_status status = decode(g, ids + done, step, done + step == n, err);
+        done += step;
+        if (status == LLM_OK && !send(g, LLM_EVENT_PROMPT, "", -1, (uint32_t)done, (uint32_t)n))
+            status = fail(err, LLM_CANCELLED, "the call was cancelled");
+        if (status == LLM_OK) continue;
+        kv_truncate(&g->c->kv, g->options->seq, before);
+        return status;
+    }
+    return LLM_OK;
+}
+
+bool give(generation *g, llm_token token) {
+    if (g->given.empty() && g->c->m->vocab) return true;
+    if (g->text) g->text->append(g->given);
+    return send(g, LLM_EVENT_ANSWER, g->given, token, 0, 0);
+}
+
+// Text of one more token, past the stops. Sets result->finish and returns false at an end.
+bool emit(generation *g, llm_token token) {
+    g->decoded.clear();
+    g->given.clear();
+    if (g->c->m->vocab) detok_stream_add(&g->stream, token, &g->decoded);
+    int32_t fired = -1;
+    if (g->options->stops) fired = stop_matcher_add(g->options->stops, g->decoded, &g->given);
+    else g->given.swap(g->decoded);
+    bool go = give(g, token);
+    if (fired >= 0) {
+        g->result->finish = LLM_FINISH_STOP;
+        g->result->stop_index = fired;
+    } else if (!go) {
+        g->result->finish = LLM_FINISH_CANCELLED;
+    }
+    return fired < 0 && go;
+}
+
+// What was held back for a stop or an unfinished character is text after all.
+void flush(generation *g) {
+    if (g->result->finish == LLM_FINISH_STOP || !g->c->m->vocab) return;
+    g->decoded.clear();
+    g->given.clear();
+    detok_stream_finish(&g->stream, &g->decoded);
+    if (g->options->stops) {
+        if (stop_matcher_add(g->options->stops, g->decoded, &g->given) < 0)
+            stop_matcher_finish(g->options->stops, &g->given);
+    } else {
+        g->given.swap(g->decoded);
+    }
+    if (!g->given.empty()) give(g, -1);
+}
+
+// One token: false at an end, which is in result->finish.
+llm_status next_token(generation *g, bool *more, llm_error *err) {
+    *more = false;
+    llm_token token;
+    uint32_t place = sequence(g)->n;
+    LLM_TRY(sampler_sample(g->s, context_logits(g->c, -1), g->c->m->h.n_vocab, place, &token, err));
+    sampler_accept(g->s, token);
+    if (g->made) g->made->push_back(token);
+    g->result->n_generated++;
+    if (!g->options->ignore_eog && g->c->m->vocab && tokenizer_is_eog(g->c->m->vocab, token)) {
+        g->result->finish = LLM_FINISH_EOG;
+        return LLM_OK;
+    }
+    if (!emit(g, token)) return LLM_OK;
+    if (g->options->n_predict && g->result->n_generated >= g->options->n_predict) {
+        g->result->finish = LLM_FINISH_LIMIT;
+        return LLM_OK;
+    }
+    if (place >= g->c->n_ctx) {
+        g->result->finish = LLM_FINISH_CONTEXT;
+        return LLM_OK;
+    }
+    llm_status status = decode(g, &token, 1, true, err);
+    if (status == LLM_CANCELLED) {
+        g->result->finish = LLM_FINISH_CANCELLED;
+        clear(err);
+        return LLM_OK;
+    }
+    *more = status == LLM_OK;
+    return status;
+}
+
+llm_status check(generation *g, const llm_token *ids, size_t n, llm_error *err) {
+    if (!ids || n == 0) return fail(err, LLM_ERR_ARGUMENT, "the prompt has no tokens");
+    if (g->options->seq >= g->c->kv.sequences.size())
+        return fail(err, LLM_ERR_ARGUMENT, "sequence %u does not exist; the context has %zu", g->options->seq,
+                    g->c->kv.sequences.size());
+    uint32_t used = sequence(g)->n;
+    if (used + (uint64_t)n > g->c->n_ctx)
+        return fail(err, LLM_ERR_CONTEXT_FULL, "the prompt needs %zu places; %u are left of %u", n, g->c->n_ctx - used,
+                    g->c->n_ctx);
+    return LLM_OK;
+}
+
+} // namespace
+
+llm_status generate(context *c, sampler *s, const generate_options *options, const llm_token *ids, size_t n_ids,
+                    std::vector<llm_token> *made, std::string *text, llm_result *result, llm_error *err) {
+    *result = llm_result();
+    result->stop_index = -1;
+    generation g = {c, s, options, made, text, result, {}, {}, {}};
+    LLM_TRY(check(&g, ids, n_ids, err));
+    g.stream.vocab = c->m->vocab;
+    g.stream.at_start = false;
+    if (options->stops) stop_matcher_reset(options->stops);
+    result->n_ctx = c->n_ctx;
+    result->n_prompt = (uint32_t)n_ids;
+    double start = seconds_now();
+    LLM_TRY(read_prompt(&g, ids, n_ids, err));
+    double read = seconds_now();
+    result->prompt_seconds = read - start;
+    for (size_t i = 0; i < n_ids; i++) sampler_accept(s, ids[i]);
+    bool more = true;
+    llm_status status = LLM_OK;
+    while (more && status == LLM_OK) status = next_token(&g, &more, err);
+    flush(&g);
+    result->generate_seconds = seconds_now() - read;
+    result->n_used = sequence(&g)->n;
+    return status;
+}
+
+} // namespace llm

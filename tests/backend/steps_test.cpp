@@ -1,0 +1,134 @@
+// Whole passes: every step of a plan on the fast tiers against the reference backend, bit by bit.
+#include "backend/ref/ref.h"
+#include "test.h"
+#include "tiers.h"
+#include "tiny_model.h"
+
+using namespace llm;
+
+namespace {
+
+const block_format *format(format_id id) { return format_by_id(id); }
+
+// Prompts of two sequences in one pass, then a pass of single tokens, then one of a few tokens.
+std::vector<tiny_batch> some_batches(const tiny_shape &shape, uint32_t prompt) {
+    random_source r = {7};
+    uint32_t length[2] = {0, 0};
+    std::vector<tiny_batch> batches(3);
+    tiny_add_run(&batches[0], &r, 0, prompt, &length[0], shape.n_vocab);
+    tiny_add_run(&batches[0], &r, 1, prompt / 2 + 1, &length[1], shape.n_vocab);
+    tiny_add_run(&batches[1], &r, 1, 1, &length[1], shape.n_vocab);
+    tiny_add_run(&batches[1], &r, 0, 1, &length[0], shape.n_vocab);
+    tiny_add_run(&batches[2], &r, 0, 5, &length[0], shape.n_vocab);
+    return batches;
+}
+
+std::vector<std::vector<float>> run_all(tiny_model *m, const backend *b, const std::vector<tiny_batch> &batches,
+                                        uint32_t max_tokens, uint32_t n_threads) {
+    tiny_session s;
+    random_source order = {n_threads};
+    tiny_open(&s, m, b, max_tokens, 2, max_tokens + 64);
+    std::vector<std::vector<float>> results;
+    for (const tiny_batch &batch : batches) results.push_back(tiny_run(&s, batch, n_threads, &order));
+    CHECK(s.bad.load() == UINT32_MAX);
+    return results;
+}
+
+void compare_with_reference(const tiny_shape &shape, uint32_t prompt, const std::string &what) {
+    tiny_model m;
+    tiny_build(&m, shape, 99);
+    const std::vector<tiny_batch> batches = some_batches(shape, prompt);
+    const auto expected = run_all(&m, &backend_ref, batches, 2 * prompt + 2, 1);
+    for (const test_tier &tier : test_tiers())
+        for (uint32_t n_threads : {1, 3}) {
+            const auto found = run_all(&m, tier.b, batches, 2 * prompt + 2, n_threads);
+            for (size_t i = 0; i < batches.size(); i++) {
+                INFO(what << ": " << tier.b->name << ", " << n_threads << " threads, pass " << i);
+                CHECK(first_difference(expected[i], found[i]) == "");
+            }
+        }
+}
+
+} // namespace
+
+TEST_CASE("a pass gives the reference's bits in every format", "[cpu]") {
+    for (const block_format *f : panel_formats()) {
+        tiny_shape shape = {f, f};
+        shape.n_embd = 256;
+        shape.n_ff = 512;
+        shape.n_vocab = 70;
+        compare_with_reference(shape, 11, f->name);
+    }
+}
+
+TEST_CASE("odd shapes, norms, biases and activations give the reference's bits", "[cpu]") {
+    const block_format *q8 = format(FORMAT_Q8_0), *f32 = format(FORMAT_F32), *f16 = format(FORMAT_F16);
+    for (const block_format *f : {q8, f32}) {
+        tiny_shape shape = {f, f16};
+        compare_with_reference(shape, 9, "plain");
+        shape.n_ff = 172;
+        compare_with_reference(shape, 9, "172 columns");
+        shape.norm = NORM_LAYER;
+        shape.biases = shape.positions = true;
+        shape.gated = false;
+        shape.n_rot = 0;
+        compare_with_reference(shape, 20, "like gpt2");
+        shape.n_embd = 96;
+        shape.n_ff = 320;
+        shape.n_vocab = 17;
+        compare_with_reference(shape, 3, "small vocabulary");
+    }
+}
+
+TEST_CASE("attention of any head size, grouping and cache type gives the reference's bits", "[cpu]") {
+    struct {
+        uint32_t n_head, n_head_kv, head_k, head_v, n_rot;
+        kv_element k, v;
+    } const cases[] = {
+        {8, 4, 8, 8, 8, KV_F16, KV_F16},      {4, 4, 16, 16, 8, KV_F32, KV_F32},  {3, 1, 20, 24, 10, KV_F16, KV_F32},
+        {10, 1, 64, 64, 64, KV_F16, KV_F16},  {6, 2, 40, 80, 40, KV_F32, KV_F16}, {5, 5, 4, 4, 2, KV_F16, KV_F16},
+        {14, 2, 32, 128, 32, KV_F16, KV_F16}, {66, 1, 8, 8, 8, KV_F16, KV_F16},
+    };
+    for (const auto &c : cases)
+        for (rope_style style : {ROPE_NEIGHBOURS, ROPE_HALVES}) {
+            tiny_shape shape = {format(FORMAT_Q8_0), format(FORMAT_F32)};
+            shape.n_head = c.n_head;
+            shape.n_head_kv = c.n_head_kv;
+            shape.head_k = c.head_k;
+            shape.head_v = c.head_v;
+            shape.n_rot = c.n_rot;
+            shape.type_k = c.k;
+            shape.type_v = c.v;
+            shape.rope = style;
+            compare_with_reference(shape, 70,
+                                   std::to_string(c.n_head) + " heads of " + std::to_string(c.head_k) + " and " +
+                                       std::to_string(c.head_v));
+        }
+}
+
+TEST_CASE("segments of keys are merged in the reference's order", "[cpu]") {
+    tiny_shape shape = {format(FORMAT_F32), format(FORMAT_F32)};
+    shape.n_embd = 32;
+    shape.n_ff = 32;
+    shape.n_head = 2;
+    shape.n_head_kv = 1;
+    compare_with_reference(shape, 2100, "2100 keys");
+}
+
+TEST_CASE("a pass reports the step that meets an infinite value", "[cpu]") {
+    tiny_shape shape = {format(FORMAT_Q8_0), format(FORMAT_F32)};
+    for (const test_tier &tier : test_tiers()) {
+        tiny_model m;
+        tiny_build(&m, shape, 5);
+        float huge = 1e30f; // its square overflows in the first norm
+        memcpy(m.files[0].data(), &huge, 4);
+        tiny_session s;
+        random_source order = {1};
+        tiny_open(&s, &m, tier.b, 4, 1, 64);
+        tiny_batch batch = {{0}, {0}, {1}, {0}, {0}, {0}, {0}};
+        tiny_run(&s, batch, 1, &order);
+        INFO(tier.b->name);
+        REQUIRE(s.bad.load() != UINT32_MAX);
+        CHECK(std::string(s.program.steps[s.bad.load()].name) == "attn_norm");
+    }
+}

@@ -402,7 +402,7 @@ typedef struct llm_result {
 
 /* Appends `ids` to the sequence, then samples until an end. Sampled tokens are appended too, but the last one is not yet
  * decoded: it is part of the sequence with the next call's ids (result->n_used does not count it).
- * ids may not be empty. On error or when cancelled while reading the prompt: the sequence is as before the call.
+ * ids may not be empty. On any error, and when cancelled while reading the prompt, the sequence is as before the call.
  * out_ids (may be NULL): the sampled tokens, at most out_capacity. */
 LLM_API llm_status llm_generate(llm_context *context, llm_sampler *sampler, const llm_generate_options *options,
                                 const llm_token *ids, size_t n_ids, llm_event_callback callback, void *user,

@@ -60,6 +60,7 @@ struct pool {
     std::atomic<uint32_t> epoch{0};
     std::atomic<uint32_t> n_phases{0}, n_taking_part{0};
     pool_program program = {};               // valid while a chunk is held
+    std::atomic<bool> threw{false};          // a chunk of the program ended by an exception
     std::mutex turn;                         // one program at a time
     std::mutex sleep;
     std::condition_variable wake;
@@ -89,13 +90,22 @@ int claim_chunk(phase_state *phase, uint32_t epoch, uint32_t *chunk, uint32_t *n
     }
 }
 
+// An exception must neither end the thread nor leave a chunk undone for those who wait.
+void run_caught(pool *p, uint32_t phase, uint32_t chunk, uint32_t thread) {
+    try {
+        p->program.run(p->program.user, phase, chunk, thread);
+    } catch (...) {
+        p->threw.store(true, std::memory_order_relaxed);
+    }
+}
+
 void take_part(pool *p, phase_state *phases, uint32_t n_phases, uint32_t epoch, uint32_t thread) {
     for (uint32_t i = 0; i < n_phases; i++) {
         phase_state *phase = &phases[i];
         uint32_t chunk, n_chunks = 0;
         int got;
         while ((got = claim_chunk(phase, epoch, &chunk, &n_chunks)) == 1) {
-            p->program.run(p->program.user, i, chunk, thread);
+            run_caught(p, i, chunk, thread);
             phase->n_done.fetch_add(1, std::memory_order_release);
         }
         if (got < 0) return;
@@ -211,8 +221,11 @@ llm_status pool_reserve(pool *p, uint32_t n_phases, llm_error *) {
     return LLM_OK;
 }
 
-void pool_execute(pool *p, const pool_program *program, uint32_t n_threads) {
-    if (n_threads <= 1 || p->threads.empty() || program->n_phases > p->capacity) return run_alone(program);
+llm_status pool_execute(pool *p, const pool_program *program, uint32_t n_threads, llm_error *err) {
+    if (n_threads <= 1 || p->threads.empty() || program->n_phases > p->capacity) {
+        run_alone(program);
+        return LLM_OK;
+    }
     std::lock_guard<std::mutex> lock(p->turn);
     uint32_t epoch = (p->epoch.load(std::memory_order_relaxed) + 1) & EPOCH_MASK;
     p->program = *program;
@@ -229,6 +242,8 @@ void pool_execute(pool *p, const pool_program *program, uint32_t n_threads) {
         p->wake.notify_all();
     }
     take_part(p, p->phases.get(), program->n_phases, epoch, 0);
+    if (!p->threw.exchange(false)) return LLM_OK;
+    return fail(err, LLM_ERR_NOMEM, "out of memory in a worker thread");
 }
 
 } // namespace llm

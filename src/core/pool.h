@@ -22,8 +22,9 @@ struct pool_program {
     void *user;
 };
 // Returns when all is done. n_threads: how many take part at most. Calls from several threads take turns.
-// No allocation once a program of as many phases has run (pool_reserve).
-void pool_execute(pool *p, const pool_program *program, uint32_t n_threads);
+// No allocation. Programs of more phases than pool_reserve was told run on the calling thread. Fails only when a chunk on
+// a worker threw (bad_alloc); on the calling thread the exception passes through.
+llm_status pool_execute(pool *p, const pool_program *program, uint32_t n_threads, llm_error *err);
 llm_status pool_reserve(pool *p, uint32_t n_phases, llm_error *err);
 
 // Processors this process may use: affinity mask, container quota (cgroup v1 and v2, rounded down), at least 1.

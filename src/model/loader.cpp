@@ -244,7 +244,7 @@ llm_status run_streaming(streaming *s, pool *threads, llm_error *err) {
     LLM_TRY(pool_reserve(threads, 1, err));
     uint32_t n_chunks = (uint32_t)s->slabs.size();
     pool_program program = {1, &n_chunks, stream_slab, s};
-    pool_execute(threads, &program, pool_n_threads(threads));
+    LLM_TRY(pool_execute(threads, &program, pool_n_threads(threads), err));
     if (!s->stop.load()) return LLM_OK;
     if (err) *err = s->error;
     return s->error.code;

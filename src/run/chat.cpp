@@ -53,11 +53,7 @@ llm_status answer(chat *c, llm_event_callback callback, void *user, llm_result *
     o.stops = c->stops.stops.empty() ? nullptr : &c->stops;
     o.callback = callback;
     o.user = user;
-    llm_status status = generate(c->c, &c->s, &o, prompt.data(), prompt.size(), &made, &text, result, err);
-    if (status != LLM_OK) {
-        kv_truncate(&c->c->kv, 0, read_before);
-        return status;
-    }
+    LLM_TRY(generate(c->c, &c->s, &o, prompt.data(), prompt.size(), &made, &text, result, err));
     result->n_cached = read_before;
     result->n_prompt += read_before;
     adopt_answer(c, prompt, made, std::move(text), read_before);

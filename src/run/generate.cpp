@@ -156,6 +156,7 @@ llm_status generate(context *c, sampler *s, const generate_options *options, con
     if (options->stops) stop_matcher_reset(options->stops);
     result->n_ctx = c->n_ctx;
     result->n_prompt = (uint32_t)n_ids;
+    uint32_t before = sequence(&g)->n;
     double start = seconds_now();
     LLM_TRY(read_prompt(&g, ids, n_ids, err));
     double read = seconds_now();
@@ -164,6 +165,10 @@ llm_status generate(context *c, sampler *s, const generate_options *options, con
     bool more = true;
     llm_status status = LLM_OK;
     while (more && status == LLM_OK) status = next_token(&g, &more, err);
+    if (status != LLM_OK) {
+        kv_truncate(&c->kv, options->seq, before);
+        return status;
+    }
     flush(&g);
     result->generate_seconds = seconds_now() - read;
     result->n_used = sequence(&g)->n;

@@ -34,7 +34,7 @@ TEST_CASE("every chunk of a program runs once and phases keep their order", "[co
             }
             c.hits = std::vector<std::atomic<uint32_t>>(total);
             llm::pool_program program = {40, n_chunks.data(), hit, &c};
-            llm::pool_execute(p, &program, 1 + round % n_threads);
+            llm::pool_execute(p, &program, 1 + round % n_threads, nullptr);
             bool once = true;
             for (auto &h : c.hits) once = once && h.load() == 1;
             REQUIRE(once);
@@ -55,7 +55,7 @@ TEST_CASE("callers of one pool take turns", "[core]") {
         callers.emplace_back([&] {
             uint32_t n_chunks[4] = {3, 1, 8, 2};
             llm::pool_program program = {4, n_chunks, add, &sum};
-            for (int k = 0; k < 200; k++) llm::pool_execute(p, &program, 2);
+            for (int k = 0; k < 200; k++) llm::pool_execute(p, &program, 2, nullptr);
         });
     for (auto &t : callers) t.join();
     REQUIRE(sum.load() == 4 * 200 * 14);

@@ -83,7 +83,7 @@ llm_status execute_pass(context *c, uint32_t n_tokens, uint32_t n_outputs, float
     c->bad_step.store(UINT32_MAX, std::memory_order_relaxed);
     count_chunks(c, &e.p, e.n_threads);
     pool_program program = {(uint32_t)c->program.phases.size(), c->chunks_of_phase.data(), run_chunk, &e};
-    pool_execute(c->threads, &program, e.n_threads);
+    LLM_TRY(pool_execute(c->threads, &program, e.n_threads, err));
     if (c->cancel.load(std::memory_order_relaxed)) return fail(err, LLM_CANCELLED, "the call was cancelled");
     return check_finite(c, logits, n_outputs, err);
 }

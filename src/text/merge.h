@@ -2,7 +2,7 @@
 // smallest key and, of equal keys, the leftmost. Both kinds of vocabulary differ only in what a pair's key is.
 //
 // Words of up to `small_word` symbols are scanned for the best pair; longer ones use a linked list and a heap, which is
-// n log n for any input. Measured on prose the scan is twice as fast as the heap below some 30 symbols.
+// n log n for any input. Measured with random merges: 0.28 against 0.52 us at 8 symbols, equal near 64.
 #pragma once
 #include <algorithm>
 #include <stddef.h>

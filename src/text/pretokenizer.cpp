@@ -61,7 +61,7 @@ static llm_status compile(const char *pattern, const char *name, pcre2_code **ou
 
 // Asks PCRE2 for each ASCII character whether a match could begin with it, whatever follows: "partial" matching says no
 // only then. Steps that look for digits or line ends so pass over most pieces without a call (deepseek-llm's six steps:
-// 5 -> 9 MB/s).
+// 5.1 -> 7.4 MB/s on prose).
 static bool find_starts(compiled_step *step) {
     pcre2_match_data *match = pcre2_match_data_create(1, nullptr);
     if (!match) return false;

@@ -52,7 +52,7 @@ cpu_split split(const cpu_job *job, uint32_t n_matrices, uint32_t panel_step) {
     const uint32_t n_rows = pass_rows(job->p, job->s->in), n_panels = uint32_t(panel_count(w->rows));
     uint32_t rows = uint32_t(TOKENS_IN_CACHE / m.act_bytes) / MAX_TOKENS * MAX_TOKENS;
     rows = rows < 2 * MAX_TOKENS ? 2 * MAX_TOKENS : rows;
-    rows = rows < n_rows ? rows : round_up(n_rows, MAX_TOKENS);
+    rows = rows < n_rows ? rows : round_up(n_rows ? n_rows : 1, MAX_TOKENS); // a pass without outputs has no rows
     const uint64_t sweeps = (rows + MAX_TOKENS - 1) / MAX_TOKENS;
     const uint32_t panels =
         pieces_per_chunk(n_panels, n_matrices * m.panel_bytes * sweeps, CHUNK_WORK, job->n_threads, panel_step);

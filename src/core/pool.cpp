@@ -175,16 +175,14 @@ void run_alone(const pool_program *program) {
 llm_status pool_create(uint32_t n_threads, pool **out, llm_error *err) {
     if (n_threads == 0) n_threads = processor_count();
     if (n_threads > 1024) return fail(err, LLM_ERR_ARGUMENT, "%u threads asked for; at most 1024 are possible", n_threads);
-    std::unique_ptr<pool> p(new pool);
+    std::unique_ptr<pool, void (*)(pool *)> p(new pool, pool_free); // joins what has been started
     p->ids = std::vector<std::atomic<int64_t>>(n_threads - 1);
     p->threads.reserve(n_threads);
     for (uint32_t i = 1; i < n_threads; i++) {
         pthread_t thread;
         int result = start_worker(p.get(), i, &thread);
-        if (result != 0) {
-            pool_free(p.release());
+        if (result != 0)
             return fail_os(err, LLM_ERR_NOMEM, result, "thread %u of %u could not be started", i + 1, n_threads);
-        }
         p->threads.push_back(thread);
     }
     *out = p.release();

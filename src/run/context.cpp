@@ -158,20 +158,17 @@ llm_status context_set_threads(context *c, uint32_t n_threads, llm_error *err) {
     if (!c->own_threads) return fail(err, LLM_ERR_ARGUMENT, "the context uses a shared pool; its size is fixed");
     if (n_threads == 0) n_threads = processor_count();
     if (n_threads > pool_n_threads(c->threads)) {
-        pool *larger = nullptr;
+        pool *made = nullptr;
         memory_block scratch;
-        LLM_TRY(pool_create(n_threads, &larger, err));
-        llm_status status = memory_take(&c->thread_scratch.allocator, LLM_MEMORY_ARENA, c->scratch_step * n_threads,
-                                        false, "thread scratch", &scratch, err);
-        if (status == LLM_OK) status = pool_reserve(larger, (uint32_t)c->program.phases.size(), err);
-        if (status != LLM_OK) {
-            pool_free(larger);
-            return status;
-        }
+        LLM_TRY(pool_create(n_threads, &made, err));
+        std::unique_ptr<pool, void (*)(pool *)> larger(made, pool_free);
+        LLM_TRY(pool_reserve(made, (uint32_t)c->program.phases.size(), err));
+        LLM_TRY(memory_take(&c->thread_scratch.allocator, LLM_MEMORY_ARENA, c->scratch_step * n_threads, false,
+                            "thread scratch", &scratch, err));
         memory_release(&c->thread_scratch);
         pool_free(c->own_threads);
         c->thread_scratch = scratch;
-        c->threads = c->own_threads = larger;
+        c->threads = c->own_threads = larger.release();
     }
     c->n_threads = n_threads;
     return LLM_OK;

@@ -1,6 +1,7 @@
 // Writing GGUF version 3.
 #include "gguf/parse.h"
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <string.h>
 
@@ -219,9 +220,8 @@ static llm_status complete(gguf_writer *w, llm_error *err) {
 }
 
 llm_status gguf_writer_finish(gguf_writer *w, llm_error *err) {
-    llm_status status = complete(w, err);
-    gguf_writer_abandon(w);
-    return status;
+    std::unique_ptr<gguf_writer, void (*)(gguf_writer *)> freed(w, gguf_writer_abandon); // bad_alloc may come
+    return complete(w, err);
 }
 
 void gguf_writer_abandon(gguf_writer *w) {

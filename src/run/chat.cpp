@@ -33,14 +33,31 @@ llm_status check_room(const chat *c, size_t n_prompt, llm_error *err) {
                 (unsigned long long)n_prompt + 1, (unsigned long long)(have - used), (unsigned long long)have);
 }
 
-void adopt_answer(chat *c, const std::vector<llm_token> &prompt, const std::vector<llm_token> &made,
-                  std::string answer, uint32_t read_before) {
-    c->ids.resize(read_before);
-    c->ids.insert(c->ids.end(), prompt.begin(), prompt.end());
-    c->ids.insert(c->ids.end(), made.begin(), made.end());
+void adopt_answer(chat *c, const std::vector<llm_token> &prompt, const std::vector<llm_token> &made, std::string answer,
+                  uint32_t read_before) {
+    std::vector<llm_token> ids(c->ids.begin(), c->ids.begin() + read_before);
+    ids.insert(ids.end(), prompt.begin(), prompt.end());
+    ids.insert(ids.end(), made.begin(), made.end());
     c->messages.push_back({"assistant", std::move(answer)});
+    c->ids.swap(ids);
     c->answer_open = true;
 }
+
+// The conversation as it was before a message, unless the sequence is kept: however sending ends, by a status or by
+// bad_alloc. The ids change last, so they need no way back.
+struct unsent {
+    chat *c;
+    kv_guard sequence;
+    size_t n_messages;
+    std::vector<llm_token> recent;
+    size_t n_accepted;
+    ~unsent() {
+        if (sequence.keep) return;
+        c->messages.resize(n_messages);
+        c->s.recent.swap(recent);
+        c->s.n_accepted = n_accepted;
+    }
+};
 
 llm_status answer(chat *c, llm_event_callback callback, void *user, llm_result *result, llm_error *err) {
     std::vector<llm_token> prompt, made;
@@ -89,10 +106,10 @@ void chat_free(chat *c) {
 
 llm_status chat_send(chat *c, std::string_view text, llm_event_callback callback, void *user, llm_result *result,
                      llm_error *err) {
+    unsent before = {c, {&c->c->kv, 0}, c->messages.size(), c->s.recent, c->s.n_accepted};
     c->messages.push_back({"user", std::string(text)});
-    size_t n = c->messages.size();
     llm_status status = answer(c, callback, user, result, err);
-    if (status != LLM_OK) c->messages.resize(n - 1);
+    before.sequence.keep = status == LLM_OK;
     return status;
 }
 

@@ -18,7 +18,8 @@ uint8_t want_of(const llm_batch *b, uint32_t i) {
 
 llm_status check_fields(const context *c, const llm_batch *b, llm_error *err) {
     if (b->n_tokens == 0) return fail(err, LLM_ERR_ARGUMENT, "the batch has no tokens");
-    if (b->n_tokens > (1u << 26)) return fail(err, LLM_ERR_ARGUMENT, "the batch has %u tokens; at most 2^26 are possible", b->n_tokens);
+    if (b->n_tokens > (1u << 26))
+        return fail(err, LLM_ERR_ARGUMENT, "the batch has %u tokens; at most 2^26 are possible", b->n_tokens);
     if (!b->tokens && !b->embd) return fail(err, LLM_ERR_ARGUMENT, "the batch has neither tokens nor embeddings");
     if (b->embd && b->n_embd_rows > 1)
         return fail(err, LLM_ERR_UNSUPPORTED, "n_embd_rows is %u; architecture %s takes 1", b->n_embd_rows,
@@ -38,7 +39,8 @@ llm_status check_token(const context *c, const llm_batch *b, uint32_t i, llm_err
     if (seq < 0 || (size_t)seq >= c->kv.sequences.size())
         return fail(err, LLM_ERR_ARGUMENT, "token %u is for sequence %d; the context has %zu", i, seq,
                     c->kv.sequences.size());
-    if (span_of(b, i) < 0) return fail(err, LLM_ERR_ARGUMENT, "token %u has span %d; expected 0 or more", i, b->span[i]);
+    if (span_of(b, i) < 0)
+        return fail(err, LLM_ERR_ARGUMENT, "token %u has span %d; expected 0 or more", i, b->span[i]);
     const weight *learned = model_matrix(c->m, ROLE_POSITION_EMBD);
     int64_t most = learned ? (int64_t)learned->rows : MAX_POSITION;
     if (b->pos && (b->pos[i] < 0 || b->pos[i] >= most))
@@ -68,19 +70,25 @@ void roll_back(context *c) {
 }
 
 llm_status extend(context *c, llm_error *err) {
-    for (uint32_t s = 0; s < c->kv.sequences.size(); s++) {
-        if (!c->n_appended[s]) continue;
-        llm_status status = kv_extend(&c->kv, s, c->n_appended[s], err);
-        if (status == LLM_OK) continue;
-        roll_back(c);
-        return status;
-    }
+    for (uint32_t s = 0; s < c->kv.sequences.size(); s++)
+        if (c->n_appended[s]) LLM_TRY(kv_extend(&c->kv, s, c->n_appended[s], err));
     return LLM_OK;
 }
 
 void commit(context *c) {
     for (uint32_t s = 0; s < c->kv.sequences.size(); s++) kv_commit(&c->kv, s, c->n_appended[s]);
 }
+
+// However the decode ends, by a status or by bad_alloc of its arrays.
+struct transaction {
+    context *c;
+    bool committed = false;
+    ~transaction() {
+        if (committed) return;
+        roll_back(c);
+        c->output_of_token.clear();
+    }
+};
 
 void plan_outputs(context *c, const llm_batch *b) {
     c->output_of_token.resize(b->n_tokens);
@@ -105,7 +113,8 @@ llm_status pass_end(const context *c, const llm_batch *b, uint32_t first, uint32
     uint32_t whole = first;
     while (i < last) {
         uint32_t j = i + 1;
-        while (j < b->n_tokens && span_of(b, i) > 0 && span_of(b, j) == span_of(b, i) && seq_of(b, j) == seq_of(b, i)) j++;
+        while (j < b->n_tokens && span_of(b, i) > 0 && span_of(b, j) == span_of(b, i) && seq_of(b, j) == seq_of(b, i))
+            j++;
         if (j > last) break;
         whole = i = j;
     }
@@ -204,17 +213,15 @@ int32_t output_row(const context *c, int32_t index, uint8_t want) {
 llm_status context_decode(context *c, const llm_batch *b, llm_error *err) {
     LLM_TRY(check_fields(c, b, err));
     LLM_TRY(check_room(c, b, err));
+    transaction t = {c};
     LLM_TRY(extend(c, err));
     plan_outputs(c, b);
     llm_status status = run_passes(c, b, err);
     if (status == LLM_CANCELLED) c->cancel.store(false);
-    if (status != LLM_OK) {
-        roll_back(c);
-        c->output_of_token.clear();
-        return status;
-    }
+    LLM_TRY(status);
     select_top(c, b);
     commit(c);
+    t.committed = true;
     return LLM_OK;
 }
 

@@ -44,18 +44,14 @@ llm_status decode(generation *g, const llm_token *ids, uint32_t n, bool want, ll
     return context_decode(g->c, &b, err);
 }
 
-// All of the prompt or nothing of it.
 llm_status read_prompt(generation *g, const llm_token *ids, size_t n, llm_error *err) {
-    uint32_t before = sequence(g)->n;
     for (size_t done = 0; done < n;) {
         uint32_t step = (uint32_t)std::min<size_t>(g->c->n_batch, n - done);
         llm_status status = decode(g, ids + done, step, done + step == n, err);
         done += step;
         if (status == LLM_OK && !send(g, LLM_EVENT_PROMPT, "", -1, (uint32_t)done, (uint32_t)n))
             status = fail(err, LLM_CANCELLED, "the call was cancelled");
-        if (status == LLM_OK) continue;
-        kv_truncate(&g->c->kv, g->options->seq, before);
-        return status;
+        if (status != LLM_OK) return status;
     }
     return LLM_OK;
 }
@@ -72,8 +68,10 @@ bool emit(generation *g, llm_token token) {
     g->given.clear();
     if (g->c->m->vocab) detok_stream_add(&g->stream, token, &g->decoded);
     int32_t fired = -1;
-    if (g->options->stops) fired = stop_matcher_add(g->options->stops, g->decoded, &g->given);
-    else g->given.swap(g->decoded);
+    if (g->options->stops)
+        fired = stop_matcher_add(g->options->stops, g->decoded, &g->given);
+    else
+        g->given.swap(g->decoded);
     bool go = give(g, token);
     if (fired >= 0) {
         g->result->finish = LLM_FINISH_STOP;
@@ -157,6 +155,7 @@ llm_status generate(context *c, sampler *s, const generate_options *options, con
     result->n_ctx = c->n_ctx;
     result->n_prompt = (uint32_t)n_ids;
     uint32_t before = sequence(&g)->n;
+    kv_guard guard(&c->kv, options->seq);
     double start = seconds_now();
     LLM_TRY(read_prompt(&g, ids, n_ids, err));
     double read = seconds_now();
@@ -172,6 +171,7 @@ llm_status generate(context *c, sampler *s, const generate_options *options, con
     flush(&g);
     result->generate_seconds = seconds_now() - read;
     result->n_used = sequence(&g)->n;
+    guard.keep = status == LLM_OK;
     return status;
 }
 

@@ -1,6 +1,7 @@
 // A saved conversation is a GGUF container without tensors: the reader for hostile files and the atomic writer are there
 // already. The checksum is over everything that loading uses.
 #include "run/chat.h"
+#include <memory>
 
 namespace llm {
 
@@ -122,19 +123,18 @@ llm_status read_session(chat *c, const gguf_file *file, const char *path, llm_er
 llm_status chat_save(const chat *c, const char *path, llm_error *err) {
     gguf_writer *w = nullptr;
     LLM_TRY(gguf_writer_open(path, &w, err));
-    llm_status status = write_session(c, w, err);
-    if (status == LLM_OK) return gguf_writer_finish(w, err);
-    gguf_writer_abandon(w);
-    return status;
+    std::unique_ptr<gguf_writer, void (*)(gguf_writer *)> unfinished(w, gguf_writer_abandon);
+    LLM_TRY(write_session(c, w, err));
+    return gguf_writer_finish(unfinished.release(), err);
 }
 
 llm_status chat_load(chat *c, const char *path, llm_error *err) {
     gguf_file file;
     llm_status status = gguf_open(path, &file, err);
     if (status == LLM_ERR_NOT_GGUF) return fail(err, LLM_ERR_DAMAGED, "'%s' is not a saved conversation", path);
-    if (status == LLM_OK) status = read_session(c, &file, path, err);
-    gguf_close(&file);
-    return status;
+    std::unique_ptr<gguf_file, void (*)(gguf_file *)> close(&file, gguf_close);
+    LLM_TRY(status);
+    return read_session(c, &file, path, err);
 }
 
 } // namespace llm

@@ -104,15 +104,12 @@ static size_t word_right(const line_editor &editor) {
 }
 
 // A change beside the cursor can join clusters: the cursor then goes to the joined one's end.
-static void settle_cursor(line_editor &editor) {
-    size_t at = line_start(editor);
-    while (at < editor.cursor) at = next_cluster(editor.text, at);
-    editor.cursor = at;
-}
+static void settle_cursor(line_editor &editor) { editor.cursor = boundary_from(editor.text, editor.cursor); }
 
 static void insert(line_editor &editor, std::string_view bytes) {
-    editor.text.insert(editor.cursor, repaired(bytes));
-    editor.cursor += repaired(bytes).size();
+    std::string text = repaired(bytes);
+    editor.text.insert(editor.cursor, text);
+    editor.cursor += text.size();
     settle_cursor(editor);
 }
 

@@ -52,12 +52,39 @@ size_t next_cluster(std::string_view text, size_t at) {
     return at;
 }
 
+static size_t previous_code_point(std::string_view text, size_t at) {
+    size_t start = at - 1;
+    while (start > 0 && at - start < 4 && (text[start] & 0xC0) == 0x80) start--;
+    return start + decode(text, start).length == at ? start : at - 1;
+}
+
+static bool is_ordinary(int32_t value) { return utf8proc_get_property(value)->boundclass == UTF8PROC_BOUNDCLASS_OTHER; }
+
+// A boundary at or before `at`, which is between two code points. Clusters are found forwards only, from a place that
+// is known to be between two: that is everywhere between two code points of the class "other" (letters, ideographs,
+// spaces). Starting at the text's beginning instead made typing in a long text quadratic.
+static size_t known_boundary(std::string_view text, size_t at) {
+    bool after = at < text.size() && is_ordinary(decode(text, at).value);
+    while (at > 0) {
+        size_t before = previous_code_point(text, at);
+        bool ordinary = is_ordinary(decode(text, before).value);
+        if (after && ordinary) return at;
+        after = ordinary;
+        at = before;
+    }
+    return 0;
+}
+
 size_t previous_cluster(std::string_view text, size_t at) {
-    // Clusters are found forwards only; a newline always ends one, so the search starts at the line's beginning.
-    size_t start = at < 2 ? 0 : text.rfind('\n', at - 2);
-    start = start == std::string_view::npos ? 0 : start;
+    size_t start = known_boundary(text, previous_code_point(text, at));
     for (size_t end = next_cluster(text, start); end < at; end = next_cluster(text, end)) start = end;
     return start;
+}
+
+size_t boundary_from(std::string_view text, size_t at) {
+    size_t boundary = known_boundary(text, at);
+    while (boundary < at) boundary = next_cluster(text, boundary);
+    return boundary;
 }
 
 static bool is_control(int32_t value) { return value < 0x20 || (value >= 0x7F && value < 0xA0); }

@@ -15,6 +15,8 @@ size_t utf8_length(unsigned char first);
 // End of the cluster that starts at `at`, which is below text.size(); start of the one that ends at `at`, above 0.
 size_t next_cluster(std::string_view text, size_t at);
 size_t previous_cluster(std::string_view text, size_t at);
+// The first place between two clusters at or behind `at`, which is between two code points.
+size_t boundary_from(std::string_view text, size_t at);
 
 // How a cluster is shown and how many columns it takes: control characters as pictures (U+2400 block), a tab as spaces,
 // a combining mark without a base on a dotted circle.

@@ -133,6 +133,30 @@ static bool is_boundary(std::string_view text, size_t cursor) {
     return at == cursor;
 }
 
+TEST_CASE("clusters are the same from either end", "[cli]") {
+    static const std::string parts[] = {"a",      "\u0301", "\u200d", "\U0001f468", "\U0001f1e9", "\n",
+                                        "\u1112", "\u1161", "\u4e2d", "\ufe0f",     "\xff",       "\xe4\xb8",
+                                        "\r",     "\u0915", "\u094d", "\u0600"};
+    const uint32_t seed = 7;
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    for (int i = 0; i < 2000; i++) {
+        std::string text;
+        for (size_t n = 1 + random() % 20; n > 0; n--) text += parts[random() % std::size(parts)];
+        std::vector<size_t> forwards{0}, backwards{text.size()};
+        while (forwards.back() < text.size()) forwards.push_back(next_cluster(text, forwards.back()));
+        while (backwards.back() > 0) backwards.push_back(previous_cluster(text, backwards.back()));
+        std::reverse(backwards.begin(), backwards.end());
+        if (forwards != backwards) FAIL("text " << i << ": " << text);
+    }
+}
+
+TEST_CASE("typing into a long text takes linear time", "[cli]") {
+    line_editor editor;
+    for (int i = 0; i < 300000; i++) edit_byte(editor, i % 7 ? 'a' : ' ', true); // quadratic: minutes
+    CHECK(editor.cursor == 300000);
+}
+
 TEST_CASE("any keys leave a sound text and a layout inside the window", "[cli]") {
     static const std::string keys[] = {"a",
                                        " ",

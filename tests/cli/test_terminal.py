@@ -20,12 +20,13 @@ ALT_ENTER, CTRL_C, CTRL_D, BACKSPACE, DELETE = "\x1b\r", "\x03", "\x04", "\x7f",
 
 def chat(*args, **options):
     defaults = [] if "-n" in args else ["-n", "12"]
-    return Terminal("chat", *program.chat_model(), "--temp", "0", "-t", "1", *defaults, *args, **options)
+    temperature = [] if "--temp" in args else ["--temp", "0"]
+    return Terminal("chat", *program.chat_model(), "-t", "1", *temperature, *defaults, *args, **options)
 
 
 def long_answer(*args, **options):
-    """A chat whose answers last seconds: the slow portable code and no early end."""
-    return chat("-n", "2000", "--cpu", "ref", *args, **options)
+    """A chat whose answers last seconds: portable code, and tokens so random that the end hardly ever comes up."""
+    return chat("-n", "2000", "--cpu", "ref", "--temp", "100", "--top-k", "0", "--top-p", "1", "-s", "1", *args, **options)
 
 
 class Sessions(unittest.TestCase):

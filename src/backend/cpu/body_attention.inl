@@ -31,7 +31,7 @@ INLINE float soften(const attention_pass *a, uint32_t t, uint32_t n_panels) {
     for (int i = 0; i < PARTS; i++) sum[i] = V::zero();
     for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) UNROLL(4)
     for (int i = 0; i < PARTS; i++) {
-        F e = vexp(V::sub(V::load(p + N * i), c(a->max[t])));
+        F e = vexp<true>(V::sub(V::load(p + N * i), c(a->max[t])));
         V::store(p + N * i, e);
         sum[i] = V::add(sum[i], e);
     }
@@ -109,14 +109,14 @@ static void attend_tile(const attention_pass *a, uint32_t first_key, const void 
         shrink[t] = a->max[t] - max;
         a->max[t] = max;
     }
-    V::store(shrink, vexp(V::load(shrink)));
+    V::store(shrink, vexp<true>(V::load(shrink)));
     for (uint32_t t = 0; t < n; t++) a->sum[t] = __builtin_fmaf(a->sum[t], shrink[t], soften(a, t, n_panels));
     gather[a->type_v == PANEL_F16][n - 1](a, n_panels, v, shrink, next_k);
 }
 
 static float exp_of(float x) {
     float y[N];
-    V::store(y, vexp(c(x)));
+    V::store(y, vexp<true>(c(x)));
     return y[0];
 }
 

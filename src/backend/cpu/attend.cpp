@@ -178,6 +178,7 @@ void attend_segment(const cpu_job *job, const query_set *set, const chunk_memory
             attention_pass t = passes[i];
             t.type_k = type_k;
             t.type_v = type_v;
+            t.stream = n_passes == 1;
             job->kernels->attend_tile(&t, key, k, v, next);
         }
     }

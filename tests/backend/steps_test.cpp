@@ -10,16 +10,18 @@ namespace {
 
 const block_format *format(format_id id) { return format_by_id(id); }
 
-// Prompts of two sequences in one pass, then a pass of single tokens, then one of a few tokens.
+// Prompts of two sequences in one pass, then a pass of single tokens, then one that wants no output, then a few tokens.
 std::vector<tiny_batch> some_batches(const tiny_shape &shape, uint32_t prompt) {
     random_source r = {7};
     uint32_t length[2] = {0, 0};
-    std::vector<tiny_batch> batches(3);
+    std::vector<tiny_batch> batches(4);
     tiny_add_run(&batches[0], &r, 0, prompt, &length[0], shape.n_vocab);
     tiny_add_run(&batches[0], &r, 1, prompt / 2 + 1, &length[1], shape.n_vocab);
     tiny_add_run(&batches[1], &r, 1, 1, &length[1], shape.n_vocab);
     tiny_add_run(&batches[1], &r, 0, 1, &length[0], shape.n_vocab);
-    tiny_add_run(&batches[2], &r, 0, 5, &length[0], shape.n_vocab);
+    tiny_add_run(&batches[2], &r, 0, 3, &length[0], shape.n_vocab);
+    batches[2].outputs.clear();
+    tiny_add_run(&batches[3], &r, 0, 5, &length[0], shape.n_vocab);
     return batches;
 }
 

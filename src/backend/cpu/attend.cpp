@@ -72,15 +72,18 @@ struct query_set {
     uint32_t n_keys;                                     // the most that one of them sees
 };
 
-// What a chunk keeps in scratch, cut up by attention_memory().
+// A query's softmax over the segment at hand, and over all segments up to it.
+enum state_id { SEGMENT_STATE, WHOLE_STATE };
+
+// What a chunk keeps in scratch, cut up by cut_scratch().
 struct chunk_memory {
     float *q, *p;                    // [MAX_QUERIES][head_k], one pass's probabilities
-    float *max[2], *sum[2], *out[2]; // state of the current segment [0] and of all before it [1]
+    float *max[2], *sum[2], *out[2]; // states of all queries, by state_id
     int32_t *keys;
     float *tile_k, *tile_v; // a tile as float32
 };
 
-size_t cut(chunk_memory *m, void *scratch, const attention_spec *a) {
+size_t cut_scratch(chunk_memory *m, void *scratch, const attention_spec *a) {
     size_t used = 0;
     auto take = [&](size_t n) {
         float *at = scratch ? static_cast<float *>(scratch) + used : nullptr;
@@ -114,7 +117,8 @@ void gather_queries(const cpu_job *job, query_set *set, chunk_memory *m) {
     }
 }
 
-attention_pass pass_of(const cpu_job *job, const chunk_memory *m, const query_set *set, uint32_t first, int state) {
+attention_pass pass_of(const cpu_job *job, const chunk_memory *m, const query_set *set, uint32_t first,
+                       state_id state) {
     const attention_spec &a = job->s->attention;
     attention_pass t = {};
     t.n_queries = set->n - first < MAX_TOKENS ? set->n - first : MAX_TOKENS;
@@ -148,7 +152,7 @@ void widen(const cpu_job *job, const void **tile, panel_kind *kind, size_t n, fl
 
 // Keys first .. end - 1 of one segment, from scratch, for all passes of the chunk.
 void attend_segment(const cpu_job *job, const query_set *set, const chunk_memory *m, uint32_t first, uint32_t end,
-                    int state) {
+                    state_id state) {
     const attention_spec &a = job->s->attention;
     attention_pass passes[MAX_PASSES];
     uint32_t n_passes = 0;
@@ -174,8 +178,17 @@ void attend_segment(const cpu_job *job, const query_set *set, const chunk_memory
             attention_pass t = passes[i];
             t.type_k = type_k;
             t.type_v = type_v;
+            t.stream = n_passes == 1;
             job->kernels->attend_tile(&t, key, k, v, next);
         }
+    }
+}
+
+void merge_segment(const cpu_job *job, const query_set *set, const chunk_memory *m) {
+    for (uint32_t i = 0; i < set->n; i += MAX_TOKENS) {
+        const attention_pass whole = pass_of(job, m, set, i, WHOLE_STATE);
+        const attention_pass segment = pass_of(job, m, set, i, SEGMENT_STATE);
+        job->kernels->attend_merge(&whole, &segment);
     }
 }
 
@@ -184,15 +197,12 @@ void attend(const cpu_job *job, query_set *set, chunk_memory *m) {
     // The first segment goes straight to where all of them are gathered.
     for (uint32_t first = 0; first < set->n_keys; first += SEGMENT) {
         const uint32_t end = set->n_keys - first < SEGMENT ? set->n_keys : first + SEGMENT;
-        attend_segment(job, set, m, first, end, first ? 0 : 1);
-        for (uint32_t i = 0; first && i < set->n; i += MAX_TOKENS) {
-            const attention_pass all = pass_of(job, m, set, i, 1), segment = pass_of(job, m, set, i, 0);
-            job->kernels->attend_merge(&all, &segment);
-        }
+        attend_segment(job, set, m, first, end, first ? SEGMENT_STATE : WHOLE_STATE);
+        if (first) merge_segment(job, set, m);
     }
     for (uint32_t i = 0; i < set->n; i += MAX_TOKENS) {
-        const attention_pass all = pass_of(job, m, set, i, 1);
-        check(job, job->kernels->attend_finish(&all));
+        const attention_pass whole = pass_of(job, m, set, i, WHOLE_STATE);
+        check(job, job->kernels->attend_finish(&whole));
     }
 }
 
@@ -201,9 +211,9 @@ void write_results(const cpu_job *job, const query_set *set, const chunk_memory 
     const uint32_t head_v = round_up(a.head_v, PANEL_ROWS), n = set->heads * a.head_v, col = set->first_head * a.head_v;
     for (uint32_t i = 0; i < set->n; i += set->heads) {
         const uint32_t token = set->first_token + i / set->heads;
-        float *row = m->out[0]; // free by now
+        float *row = m->out[SEGMENT_STATE]; // free by now
         for (uint32_t h = 0; h < set->heads; h++)
-            memcpy(row + h * a.head_v, m->out[1] + size_t(i + h) * head_v, a.head_v * sizeof(float));
+            memcpy(row + h * a.head_v, m->out[WHOLE_STATE] + size_t(i + h) * head_v, a.head_v * sizeof(float));
         if (job->s->out >= 0) memcpy(f32_row(job, job->s->out, token) + col, row, n * sizeof(float));
         act_row act = act8_row(job, job->s->out_act8, token);
         if (act.first) check(job, job->kernels->quantise(row, n / 32, {act.first + col / 32 * act.step, act.step}));
@@ -221,7 +231,7 @@ size_t cpu_kv_v_bytes(const kv_layer_shape *layer, kv_element type) {
 
 size_t attention_scratch_bytes(const attention_spec *a) {
     chunk_memory m;
-    return cut(&m, nullptr, a);
+    return cut_scratch(&m, nullptr, a);
 }
 
 void run_rope_store(const cpu_job *job, cpu_range, cpu_range rows) {
@@ -262,7 +272,7 @@ void run_attention(const cpu_job *job, cpu_range heads, cpu_range rows) {
     const attention_spec &a = job->s->attention;
     const uint32_t group = a.n_head / a.n_head_kv;
     chunk_memory m;
-    cut(&m, job->scratch, &a);
+    cut_scratch(&m, job->scratch, &a);
     for (uint32_t token = rows.begin; token < rows.end;) {
         const uint32_t run = job->p->run_of_token[token];
         uint32_t n = 1;

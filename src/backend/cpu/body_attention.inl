@@ -13,13 +13,15 @@ INLINE float scale_scores(const attention_pass *a, uint32_t t, int32_t first_key
     float *p = a->p + t * PANEL_ROWS;
     const int32_t visible = a->keys[t] - first_key;
     F largest = c(a->max[t]);
-    for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) UNROLL(4)
-    for (int i = 0; i < PARTS; i++) {
-        F s = V::mul(V::load(p + N * i), c(a->scale));
-        const int32_t here = visible - int32_t(PANEL_ROWS * panel) - N * i;
-        if (here < N) s = V::if_less(V::load(lane_number), c(float(here)), s, c(-INFINITY));
-        V::store(p + N * i, s);
-        largest = V::max(largest, s);
+    for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) {
+        UNROLL(4)
+        for (int i = 0; i < PARTS; i++) {
+            F s = V::mul(V::load(p + N * i), c(a->scale));
+            const int32_t here = visible - int32_t(PANEL_ROWS * panel) - N * i;
+            if (here < N) s = V::if_less(V::load(lane_number), c(float(here)), s, c(-INFINITY));
+            V::store(p + N * i, s);
+            largest = V::max(largest, s);
+        }
     }
     return V::largest_lane(largest);
 }
@@ -29,11 +31,13 @@ INLINE float soften(const attention_pass *a, uint32_t t, uint32_t n_panels) {
     float *p = a->p + t * PANEL_ROWS;
     F sum[PARTS];
     for (int i = 0; i < PARTS; i++) sum[i] = V::zero();
-    for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) UNROLL(4)
-    for (int i = 0; i < PARTS; i++) {
-        F e = vexp(V::sub(V::load(p + N * i), c(a->max[t])));
-        V::store(p + N * i, e);
-        sum[i] = V::add(sum[i], e);
+    for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) {
+        UNROLL(4)
+        for (int i = 0; i < PARTS; i++) {
+            F e = vexp<true>(V::sub(V::load(p + N * i), c(a->max[t])));
+            V::store(p + N * i, e);
+            sum[i] = V::add(sum[i], e);
+        }
     }
     return V::sum_halves(sum);
 }
@@ -44,27 +48,33 @@ INLINE void gather_values(const attention_pass *a, uint32_t n_panels, const type
                           uint32_t d, const uint8_t *next, uint32_t next_step) {
     F acc[COLUMNS][T];
     UNROLL(4)
-    for (int i = 0; i < COLUMNS; i++) UNROLL(8)
-    for (int t = 0; t < T; t++) acc[i][t] = V::zero();
-    const float *p = a->p;
-    for (uint32_t panel = 0; panel < n_panels; panel++, p += T * PANEL_ROWS) UNROLL(2)
-    for (uint32_t j = 0; j < PANEL_ROWS; j++, v += a->head_v, next += next_step) {
-        __builtin_prefetch(next);
-        F vd[COLUMNS];
-        UNROLL(4)
-        for (int i = 0; i < COLUMNS; i++) vd[i] = W::load(v + d + N * i);
+    for (int i = 0; i < COLUMNS; i++) {
         UNROLL(8)
-        for (int t = 0; t < T; t++) {
-            F pj = V::all(p[t * PANEL_ROWS + j]);
+        for (int t = 0; t < T; t++) acc[i][t] = V::zero();
+    }
+    const float *p = a->p;
+    for (uint32_t panel = 0; panel < n_panels; panel++, p += T * PANEL_ROWS) {
+        UNROLL(2)
+        for (uint32_t j = 0; j < PANEL_ROWS; j++, v += a->head_v, next += next_step) {
+            __builtin_prefetch(next);
+            F vd[COLUMNS];
             UNROLL(4)
-            for (int i = 0; i < COLUMNS; i++) acc[i][t] = V::fma(vd[i], pj, acc[i][t]);
+            for (int i = 0; i < COLUMNS; i++) vd[i] = W::load(v + d + N * i);
+            UNROLL(8)
+            for (int t = 0; t < T; t++) {
+                F pj = V::all(p[t * PANEL_ROWS + j]);
+                UNROLL(4)
+                for (int i = 0; i < COLUMNS; i++) acc[i][t] = V::fma(vd[i], pj, acc[i][t]);
+            }
         }
     }
     UNROLL(8)
-    for (int t = 0; t < T; t++) UNROLL(4)
-    for (int i = 0; i < COLUMNS; i++) {
-        float *o = a->out + t * a->head_v + d + N * i;
-        V::store(o, V::fma(V::load(o), c(shrink[t]), acc[i][t]));
+    for (int t = 0; t < T; t++) {
+        UNROLL(4)
+        for (int i = 0; i < COLUMNS; i++) {
+            float *o = a->out + t * a->head_v + d + N * i;
+            V::store(o, V::fma(V::load(o), c(shrink[t]), acc[i][t]));
+        }
     }
 }
 
@@ -81,7 +91,7 @@ template <class W> struct values {
         const E *v = static_cast<const E *>(rows);
         const uint8_t *next = static_cast<const uint8_t *>(next_k);
         // One line ahead per key and column group; K of the next tile is as large as V of this one, or nearly.
-        const uint32_t step = COLUMNS * N * sizeof(E);
+        const uint32_t step = a->stream ? COLUMNS * N * sizeof(E) : 0;
         uint32_t d = 0;
         for (; d + COLUMNS * N <= a->head_v; d += COLUMNS * N, next += KEY_TILE * step)
             gather_values<W, T, COLUMNS>(a, n_panels, v, shrink, d, next, step);
@@ -100,7 +110,7 @@ static void attend_tile(const attention_pass *a, uint32_t first_key, const void 
         keys = a->keys[t] - int32_t(first_key) > keys ? a->keys[t] - int32_t(first_key) : keys;
     // Panels that nobody sees have p = 0 and would change nothing but the sign of a zero, which attend_finish() drops.
     const uint32_t n_panels = keys < int32_t(KEY_TILE) ? (uint32_t(keys) + PANEL_ROWS - 1) / PANEL_ROWS : KEY_PANELS;
-    const ptrdiff_t to_v = static_cast<const uint8_t *>(v) - static_cast<const uint8_t *>(k);
+    const ptrdiff_t to_v = a->stream ? static_cast<const uint8_t *>(v) - static_cast<const uint8_t *>(k) : 0;
     scores[a->type_k == PANEL_F16][n - 1](k, a->head_k, n_panels, a->q, a->head_k, a->p, to_v);
     // By how much what was gathered so far shrinks, for all queries in one vector.
     float shrink[16] = {0};
@@ -109,14 +119,14 @@ static void attend_tile(const attention_pass *a, uint32_t first_key, const void 
         shrink[t] = a->max[t] - max;
         a->max[t] = max;
     }
-    V::store(shrink, vexp(V::load(shrink)));
+    V::store(shrink, vexp<true>(V::load(shrink)));
     for (uint32_t t = 0; t < n; t++) a->sum[t] = __builtin_fmaf(a->sum[t], shrink[t], soften(a, t, n_panels));
     gather[a->type_v == PANEL_F16][n - 1](a, n_panels, v, shrink, next_k);
 }
 
 static float exp_of(float x) {
     float y[N];
-    V::store(y, vexp(c(x)));
+    V::store(y, vexp<true>(c(x)));
     return y[0];
 }
 

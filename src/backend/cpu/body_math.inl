@@ -8,8 +8,10 @@ INLINE F c(float x) { return V::all(x); }
 INLINE F power_of_2(I n) { return V::of_bits(V::shl<23>(V::iadd(n, V::iall(127)))); }
 
 // exp(x) = 2^n exp(r), r = x - n log 2 in two steps (the first product is exact), exp(r) by a polynomial.
-INLINE F vexp(F x) {
-    F clamped = V::min(V::max(x, c(-104.f)), c(89.f));
+// NEGATIVE: x is at most 0 or not a number. The order of operands in max and min lets a NaN through.
+template <bool NEGATIVE = false> INLINE F vexp(F x) {
+    F clamped = V::max(c(-104.f), x);
+    if (!NEGATIVE) clamped = V::min(c(89.f), clamped);
     I n = V::nearest(V::mul(clamped, c(0x1.715476p+0f)));
     F r = V::fnma(V::of_int(n), c(0x1.62e4p-1f), clamped);
     r = V::fnma(V::of_int(n), c(0x1.7f7d1cp-20f), r);
@@ -19,16 +21,20 @@ INLINE F vexp(F x) {
     p = V::fma(p, r, c(0x1.555556p-3f));
     p = V::fma(p, r, c(0.5f));
     p = V::add(V::fma(p, V::mul(r, r), r), c(1));
-    // 2^n as two factors: results beyond the largest float become infinite.
-    I m = V::imax(n, V::iall(-125)), half = V::sra<1>(m);
-    F y = V::mul(V::mul(p, power_of_2(half)), power_of_2(V::isub(m, half)));
+    F y;
+    if (NEGATIVE) {
+        y = V::mul(p, power_of_2(n));
+    } else { // two factors: results beyond the largest float become infinite
+        I m = V::imax(n, V::iall(-125)), half = V::sra<1>(m);
+        y = V::mul(V::mul(p, power_of_2(half)), power_of_2(V::isub(m, half)));
+    }
     // A multiplication that ends below 2^-126 takes 130 cycles on Intel, and every masked score did. The bits of a
-    // denormal are an integer: p 2^(n + 149), rounded once.
+    // denormal are an integer: p 2^(n + 149), rounded once. (A NaN has become the smallest n.)
     if (V::any_less(n, -125)) {
         F tiny = V::of_bits(V::nearest(V::mul(p, power_of_2(V::iadd(n, V::iall(149))))));
-        y = V::if_less(V::of_int(n), c(-125), tiny, y);
+        y = V::if_nan(x, x, V::if_less(V::of_int(n), c(-125), tiny, y));
     }
-    return V::if_nan(x, x, y);
+    return y;
 }
 
 INLINE F over_1_plus_exp_minus(F x, F u) { return V::div(x, V::add(c(1), vexp(V::sub(V::zero(), u)))); }

@@ -210,7 +210,7 @@ template <class W> struct dot_blocks {
             const act_block *a = static_cast<const act_block *>(x);
             for (size_t unit = 0; unit < n_units; unit++, w += W::BYTES)
                 for (int b = 0; b < W::BLOCKS; b++, a += T) {
-                    touch(w + ahead + W::BYTES / W::BLOCKS * b, W::BYTES / W::BLOCKS);
+                    if (ahead) touch(w + ahead + W::BYTES / W::BLOCKS * b, W::BYTES / W::BLOCKS);
                     ROLLED
                     for (int part = 0; part < PARTS; part++) {
                         // Keeps gcc from sharing the broadcast activations between the parts: it would spill them.
@@ -234,20 +234,26 @@ template <class W> struct dot_floats {
     INLINE void chain(F (*acc)[T], const E *w, size_t panel, size_t n, const float *x, size_t stride) {
         F a[P][T];
         UNROLL(2)
-        for (int p = 0; p < P; p++) UNROLL(8)
-        for (int t = 0; t < T; t++) a[p][t] = V::zero();
+        for (int p = 0; p < P; p++) {
+            UNROLL(8)
+            for (int t = 0; t < T; t++) a[p][t] = V::zero();
+        }
         UNROLL(K_UNROLL)
         for (size_t k = 0; k < n; k++) {
             F v[P];
             UNROLL(2)
             for (int p = 0; p < P; p++) v[p] = W::load(w + p * panel + PANEL_ROWS * k);
             UNROLL(8)
-            for (int t = 0; t < T; t++) UNROLL(2)
-            for (int p = 0; p < P; p++) a[p][t] = V::fma(v[p], V::all(x[t * stride + k]), a[p][t]);
+            for (int t = 0; t < T; t++) {
+                UNROLL(2)
+                for (int p = 0; p < P; p++) a[p][t] = V::fma(v[p], V::all(x[t * stride + k]), a[p][t]);
+            }
         }
         UNROLL(2)
-        for (int p = 0; p < P; p++) UNROLL(8)
-        for (int t = 0; t < T; t++) acc[p][t] = V::add(acc[p][t], a[p][t]);
+        for (int p = 0; p < P; p++) {
+            UNROLL(8)
+            for (int t = 0; t < T; t++) acc[p][t] = V::add(acc[p][t], a[p][t]);
+        }
     }
 
     template <int T, int P>
@@ -259,7 +265,7 @@ template <class W> struct dot_floats {
                 for (int t = 0; t < T; t++) acc[part][p][t] = V::zero();
         for (size_t k = 0; k < cols; k += 32, x += 32) {
             const size_t n = cols - k < 32 ? cols - k : 32;
-            for (int p = 0; p < P; p++)
+            for (int p = 0; ahead && p < P; p++)
                 touch(reinterpret_cast<const uint8_t *>(w + p * panel) + ahead, int(PANEL_ROWS * sizeof(E) * n));
             ROLLED
             for (int part = 0; part < PARTS; part++) chain<T, P>(acc[part], w + N * part, panel, n, x, stride);

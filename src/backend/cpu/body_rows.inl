@@ -103,8 +103,10 @@ template <class Step> INLINE float sum_lanes(const float *x, size_t n, Step step
     F s[PARTS];
     for (int i = 0; i < PARTS; i++) s[i] = V::zero();
     size_t k = 0;
-    for (; k + 16 <= n; k += 16) UNROLL(4)
-    for (int i = 0; i < PARTS; i++) s[i] = step(s[i], V::load(x + k + N * i));
+    for (; k + 16 <= n; k += 16) {
+        UNROLL(4)
+        for (int i = 0; i < PARTS; i++) s[i] = step(s[i], V::load(x + k + N * i));
+    }
     if (k < n) {
         float lane[16];
         for (int i = 0; i < PARTS; i++) V::store(lane + N * i, s[i]);

@@ -56,7 +56,7 @@ enum cpu_activation : uint8_t { CPU_ACT_NONE, CPU_ACT_SILU, CPU_ACT_GELU_TANH, C
 
 // tiles[panel][token][PANEL_ROWS] = rows of `n_panels` neighbouring panels times T tokens.
 // x: block-quantised panels take act_blocks [cols / 32][T]; float panels take float rows, `stride` apart.
-// ahead: the kernel touches the weights that many bytes further on; they will be wanted soon.
+// ahead: the kernel touches what lies that many bytes further on, it will be wanted soon; 0: nothing.
 typedef void dot_kernel(const void *panels, size_t cols, size_t n_panels, const void *x, size_t stride, float *tiles,
                         ptrdiff_t ahead);
 
@@ -81,6 +81,7 @@ struct attention_pass {
     const int32_t *keys; // [n_queries] visible keys: positions 0 .. keys - 1
     float scale;
     panel_kind type_k, type_v;
+    bool stream;      // tiles come from memory: prefetch V beside the scores, and the next K beside the sums
     float *p;         // scratch [KEY_TILE / PANEL_ROWS][n_queries][PANEL_ROWS]
     float *max, *sum; // state [n_queries]
     float *out;       // state [n_queries][head_v]

@@ -127,7 +127,8 @@ cpu_job job_of(const cpu_kernels *kernels, const pass *p, uint32_t step, uint32_
     return {kernels, p, &p->program->steps[step], step, n_threads ? n_threads : 1, scratch};
 }
 
-uint32_t chunk_count(uint32_t n, uint32_t per_chunk) { return (n + per_chunk - 1) / per_chunk; }
+// No rows, no chunks: a pass need not want any output.
+uint32_t chunk_count(uint32_t n, uint32_t per_chunk) { return n ? (n + per_chunk - 1) / per_chunk : 0; }
 
 cpu_range nth(uint32_t i, uint32_t n, uint32_t per_chunk) {
     const uint32_t begin = i * per_chunk;

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 import stories
+import tasks
 from families import all_families, fill
 from gguf import Llama
 from unknown import is_refusal, unknown
@@ -65,6 +66,26 @@ def story_texts(model, n, rng, show):
     return good, about
 
 
+def task_answers(model, n, rng):
+    """Per kind of task: exactly right answers among all turns of n conversations."""
+    scores = {}
+    for make, _ in tasks.TASKS:
+        good, count = 0, 0
+        for _ in range(n):
+            messages = []
+            for question, wanted in make(rng):
+                messages.append(("user", question))
+                answer = model.answer(messages)
+                messages.append(("assistant", answer))
+                good, count = good + (answer == wanted), count + 1
+        scores[make.__name__] = good, count
+    return scores
+
+
+def listed(scores):
+    return ", ".join(f"{k} {a}/{b}" for k, (a, b) in scores.items())
+
+
 def read_prompts(path):
     with open(path) as f:
         for line in f:
@@ -117,7 +138,8 @@ def main():
         line(f"free prompts right: {kind}", free_right[kind], free_total[kind])
     line("free prompts right: all", sum(free_right.values()), sum(free_total.values()))
     line("free prompts that can be answered, declined", free_declined, sum(free_total.values()) - free_total["unknown"])
-    print("by family:", ", ".join(f"{k} {a}/{b}" for k, (a, b) in by_family.items()))
+    print("by family:", listed(by_family))
+    print("tasks, word for word:", listed(task_answers(model, args.n // 15, rng)))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ configure = $(run_cmake) -G "Unix Makefiles" -S . -B $(build) $(flags_$(config))
 .PHONY: all run test arm64 install clean
 all:
 	$(have_cmake)
-	@test -f $(build)/Makefile || $(configure)
+	@grep -qs '^product:' $(build)/Makefile || $(configure)
 	@$(run_cmake) --build $(build) -j $(jobs) --target product
 
 # Without a terminal it asks three questions and ends. Leaving by Ctrl-C is no failure.

@@ -31,6 +31,9 @@ env -u LLM_MODEL LLM_MODELS="$work/none" "$work/prefix/bin/llm" chat -q --temp 0
 cmp "$work/1" "$work/2"
 [ -s "$work/3" ] || { echo "check_install: the installed tool answered nothing" >&2; exit 1; }
 
+# The README shows the example that was built here.
+sed -n '/^```c$/,/^```$/p' "$source/README.md" | sed '1d;$d' | cmp - "$source/examples/chat.c"
+
 # Another CMake project finds both libraries.
 mkdir "$work/other"
 cat >"$work/other/CMakeLists.txt" <<PROJECT

@@ -21,8 +21,10 @@ int main(int argc, char **argv) {
     llm_status status = llm_model_load(argv[1], NULL, &model, &err);
     if (status == LLM_OK) status = llm_chat_create(model, &options, &chat, &err);
     if (status == LLM_OK) status = llm_chat_send(chat, argv[2], strlen(argv[2]), print_event, NULL, NULL, &err);
-    if (status == LLM_OK) printf("\n");
-    else fprintf(stderr, "%s: %s\n", llm_status_text(status), err.message);
+    if (status == LLM_OK)
+        printf("\n");
+    else
+        fprintf(stderr, "%s: %s\n", llm_status_text(status), err.message);
     llm_model_free(model); /* any order: the chat keeps what it needs */
     llm_chat_free(chat);
     return status == LLM_OK ? 0 : 1;

@@ -124,6 +124,7 @@ fetch() {
         fi
         say "$dir/$file is not whole; fetching it again"
     fi
+    say "fetching $name: $((bytes / 1000000)) MB to $dir, licence: $licence"
     part=$dir/.$file.part
     mkdir -p "$dir" 2>/dev/null && work=$(mktemp -d "$dir/.get.XXXXXX" 2>/dev/null) || fail "cannot write in $dir"
     trap 'rm -rf "$work"' EXIT

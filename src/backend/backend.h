@@ -86,6 +86,8 @@ struct backend {
     void (*run_chunk)(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads, void *scratch);
 };
 
+inline plan_target backend_target(const backend *b) { return {b->name, b->supports, b->act8_bytes}; }
+
 void kv_shape_finish(kv_shape *shape, const backend *b);
 
 // All backends of this build, best first, ended by NULL. The first available one is the default.

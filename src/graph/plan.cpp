@@ -1,5 +1,4 @@
 #include "graph/plan.h"
-#include "backend/backend.h"
 #include "graph/fuse.h"
 #include <algorithm>
 
@@ -17,7 +16,7 @@ struct value_buffers {
 
 struct planner {
     const graph *g;
-    const backend *b;
+    plan_target target;
     plan *p;
     std::vector<fused_node> fused;
     std::vector<value_buffers> at;
@@ -39,7 +38,7 @@ bool can_quantise(const plan_step &step) {
 }
 
 buffer_id new_buffer(planner *q, buffer_kind kind, uint32_t cols, bool per_output) {
-    size_t bytes = kind == BUFFER_ACT8 ? q->b->act8_bytes(cols, q->p->max_tokens)
+    size_t bytes = kind == BUFFER_ACT8 ? q->target.act8_bytes(cols, q->p->max_tokens)
                                        : (size_t)cols * q->p->max_tokens * sizeof(float);
     q->p->buffers.push_back({kind, per_output, cols, (bytes + ALIGN - 1) / ALIGN * ALIGN, 0});
     return (buffer_id)q->p->buffers.size() - 1;
@@ -253,15 +252,15 @@ void place_buffers(plan *p) {
 
 } // namespace
 
-llm_status plan_build(const graph *g, const backend *b, uint32_t max_tokens, plan *out, llm_error *err) {
+llm_status plan_build(const graph *g, plan_target target, uint32_t max_tokens, plan *out, llm_error *err) {
     for (const graph_node &node : g->nodes)
         for (const weight *w : {node.w, node.w2})
-            if (w && w->format && !b->supports(w->format))
+            if (w && w->format && !target.supports(w->format))
                 return fail(err, LLM_ERR_UNSUPPORTED, "%s: the %s backend cannot use format %s", w->name.c_str(),
-                            b->name, w->format->name);
+                            target.name, w->format->name);
     *out = plan();
     out->max_tokens = out->max_outputs = max_tokens;
-    planner q = {g, b, out, {}, {}, {}, {}, {}};
+    planner q = {g, target, out, {}, {}, {}, {}, {}};
     graph_fuse(g, &q.fused);
     q.at.resize(g->values.size());
     note_uses(&q);

@@ -59,8 +59,13 @@ struct plan {
     uint64_t macs_per_token = 0;             // multiply-adds in matrices, to decide on threads
 };
 
-struct backend;
+// What the planner asks of the backend that will run the plan (backend_target in backend/backend.h).
+struct plan_target {
+    const char *name;
+    bool (*supports)(const block_format *format);
+    size_t (*act8_bytes)(uint32_t cols, uint32_t n_rows);
+};
 // max_tokens: rows of the largest pass; buffers that are never alive together share memory.
-llm_status plan_build(const graph *g, const backend *b, uint32_t max_tokens, plan *out, llm_error *err);
+llm_status plan_build(const graph *g, plan_target target, uint32_t max_tokens, plan *out, llm_error *err);
 
 } // namespace llm

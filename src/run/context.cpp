@@ -35,7 +35,7 @@ llm_status choose_sizes(const model *m, const context_options *o, context_option
 llm_status plan_model(const model *m, uint32_t n_batch, plan *out, llm_error *err) {
     graph g;
     model_graph(m, &g);
-    return plan_build(&g, m->cpu, n_batch, out, err);
+    return plan_build(&g, backend_target(m->cpu), n_batch, out, err);
 }
 
 uint64_t output_bytes(const model *m) { return (m->h.n_vocab + m->h.n_embd) * sizeof(float); }

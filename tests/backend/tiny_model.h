@@ -129,7 +129,7 @@ inline void tiny_open(tiny_session *s, tiny_model *m, const backend *b, uint32_t
         b->pack(w.format, w.rows, w.cols, 0, w.rows, m->files[i].data(), s->packed.back().data());
         w.data = s->packed.back().data();
     }
-    plan_build(&m->g, b, max_tokens, &s->program, nullptr);
+    plan_build(&m->g, backend_target(b), max_tokens, &s->program, nullptr);
     s->kv.type_k = m->shape.type_k;
     s->kv.type_v = m->shape.type_v;
     s->kv.layers.push_back({m->shape.n_head_kv, m->shape.head_k, m->shape.head_v});

@@ -2,8 +2,9 @@
 #include <new>
 #include <stdlib.h>
 
-// A sanitizer has its own malloc; there operator new alone is counted.
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// A sanitizer has its own malloc, and a static program cannot replace it: there operator new alone is counted.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                           \
+    !defined(LLM_STATIC_PROGRAM)
 #define LLM_COUNTS_MALLOC
 #endif
 

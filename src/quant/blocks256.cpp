@@ -208,4 +208,16 @@ void quantise_q6_k(const float *values, void *blocks, size_t n) {
     for (size_t k = 0; k < n / 256; k++) quantise_block_q6(values + 256 * k, &b[k]);
 }
 
+void set_scales_q4_k(void *block, float d, float m) {
+    block_q4_K *b = (block_q4_K *)block;
+    b->d = f32_to_f16(d);
+    b->dmin = f32_to_f16(m);
+}
+void set_scales_q5_k(void *block, float d, float m) {
+    block_q5_K *b = (block_q5_K *)block;
+    b->d = f32_to_f16(d);
+    b->dmin = f32_to_f16(m);
+}
+void set_scales_q6_k(void *block, float d, float) { ((block_q6_K *)block)->d = f32_to_f16(d); }
+
 } // namespace llm

@@ -1,0 +1,18 @@
+// The kinds of weight panels, a row each: name and kernel (body_matmul.inl over a policy of body_codes_*.inl). Formats
+// and layouts: panel.h.
+#pragma once
+
+// clang-format off
+#define LLM_PANEL_KINDS(ROW) \
+    ROW(F32,  dot_floats<of_f32>) \
+    ROW(F16,  dot_floats<of_f16>) \
+    ROW(BF16, dot_floats<of_bf16>) \
+    ROW(Q4_0, dot_blocks<codes_q4_0>) \
+    ROW(Q4_1, dot_blocks<codes_q4_1>) \
+    ROW(Q5_0, dot_blocks<codes_q5_0>) \
+    ROW(Q5_1, dot_blocks<codes_q5_1>) \
+    ROW(Q8_0, dot_blocks<codes_q8_0>) \
+    ROW(Q4_K, dot_blocks<codes_q4_k>) \
+    ROW(Q5_K, dot_blocks<codes_q5_k>) \
+    ROW(Q6_K, dot_blocks<codes_q6_k>)
+// clang-format on

@@ -36,8 +36,9 @@ void run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads,
 }
 
 template <const cpu_kernels &KERNELS> constexpr backend tier(const char *name, bool (*available)()) {
-    return {name,       available,         supports,       weight_bytes,   PANEL_ROWS,        pack,
-            act8_bytes, cpu_scratch_bytes, true, cpu_kv_k_bytes, cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>};
+    return {name,           available,         supports,          weight_bytes, PANEL_ROWS,
+            pack,           act8_bytes,        cpu_scratch_bytes, true,         cpu_kv_k_bytes,
+            cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>};
 }
 
 } // namespace
@@ -46,6 +47,10 @@ template <const cpu_kernels &KERNELS> constexpr backend tier(const char *name, b
 const backend backend_avx2 = tier<kernels_avx2>("avx2", [] { return cpu()->avx2; });
 const backend backend_avxvnni = tier<kernels_avxvnni>("avxvnni", [] { return cpu()->avxvnni; });
 const backend backend_avx512 = tier<kernels_avx512>("avx512", [] { return cpu()->avx512; });
+#elif defined(__aarch64__)
+const backend backend_neon = tier<kernels_neon>("neon", [] { return cpu()->neon; });
+const backend backend_neon_dotprod = tier<kernels_neon_dotprod>("neon-dotprod", [] { return cpu()->dotprod; });
+const backend backend_neon_i8mm = tier<kernels_neon_i8mm>("neon-i8mm", [] { return cpu()->i8mm; });
 #endif
 
 } // namespace llm

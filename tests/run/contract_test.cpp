@@ -36,13 +36,28 @@ std::vector<golden> read_golden() {
     return rows;
 }
 
-// "own:" a file of tests/data, "bundled:" of models, "user:" one that users fetch, "data:" conformance data.
+// A file of random weights, SHAPE/FORMAT, made once and kept until the tests end.
+std::string made_model(const std::string &name) {
+    static temporary_folder folder;
+    const size_t slash = name.find('/');
+    const std::string path = folder / name.substr(slash + 1);
+    llm_error err = {};
+    if (!file_exists(path))
+        expect_ok(llm_synth(name.substr(0, slash).c_str(), name.substr(slash + 1).c_str(), 1, path.c_str(), nullptr,
+                            nullptr, &err),
+                  err);
+    return path;
+}
+
+// "own:" a file of tests/data, "bundled:" of models, "user:" one that users fetch, "data:" conformance data, "synth:"
+// random weights.
 std::string path_of(const std::string &model) {
     size_t colon = model.find(':');
     std::string kind = model.substr(0, colon), name = model.substr(colon + 1);
     if (kind == "own") return own_data(name);
     if (kind == "bundled") return std::string(LLM_SOURCE_DIR) + "/models/" + name;
     if (kind == "user") return user_model(name);
+    if (kind == "synth") return made_model(name);
     return have_test_data(name.substr(0, name.find('/'))) ? test_data() + "/" + name : "";
 }
 

@@ -2,8 +2,10 @@
 // the input, other sequences beside it, floating-point environment of the caller and machine. golden.tsv holds a hash
 // of them; `llm_tests "[.regenerate]"` prints the table anew, which is right only together with a new arithmetic
 // version.
+#include "quant/format.h"
 #include "run/library.h"
 #include "temporary.h"
+#include <algorithm>
 #include <cfenv>
 #include <cinttypes>
 #include <cstring>
@@ -227,6 +229,16 @@ TEST_CASE("the logits of a model and an input are the same bits everywhere", "[c
     for (const golden &g : rows) {
         REQUIRE(g.arithmetic == LLM_ARITH_VERSION);
         check_row(g);
+    }
+}
+
+TEST_CASE("every block format has a golden hash", "[contract]") {
+    std::string models;
+    for (const golden &g : read_golden()) models += g.model + " ";
+    std::transform(models.begin(), models.end(), models.begin(), [](char c) { return (char)toupper(c); });
+    for (const llm::block_format *f = llm::format_table(nullptr); f->name; f++) {
+        CAPTURE(f->name);
+        if (llm::format_supported(f)) CHECK(models.find(f->name) != std::string::npos);
     }
 }
 

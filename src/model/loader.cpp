@@ -10,9 +10,15 @@ uint64_t fnv1a(uint64_t hash, const void *data, size_t n) {
     return hash;
 }
 
+// Keys that say how a file is laid out and not what the model is: packed or joined, it stays the same model.
+bool key_is_about_storage(const std::string &key) {
+    return key == "general.alignment" || key.compare(0, 6, "split.") == 0 || key.compare(0, 14, "libllm.packed.") == 0;
+}
+
 uint64_t hash_headers(const gguf_file *file) {
     uint64_t hash = 1469598103934665603ull;
     for (const auto &entry : file->metadata) {
+        if (key_is_about_storage(entry.first)) continue;
         hash = fnv1a(hash, entry.first.data(), entry.first.size());
         hash = fnv1a(hash, entry.second.data.data(), entry.second.data.size());
         hash = fnv1a(hash, entry.second.text.data(), entry.second.text.size());
@@ -73,7 +79,9 @@ llm_status read_shape(loader *l, llm_error *err) {
     return LLM_OK;
 }
 
-llm_status prepare(loader *l, llm_error *err) {
+} // namespace
+
+llm_status load_description(loader *l, llm_error *err) {
     LLM_TRY(read_identity(l, err));
     if (l->m->vocab_only) return LLM_OK;
     LLM_TRY(read_shape(l, err));
@@ -91,6 +99,8 @@ model *new_model(const model_load_options *options) {
     return m;
 }
 
+namespace {
+
 using step_list = llm_status (*const *)(loader *, llm_error *);
 
 llm_status run_steps(gguf_file *file, const model_load_options *options, step_list steps, size_t n, model **out,
@@ -107,12 +117,12 @@ llm_status run_steps(gguf_file *file, const model_load_options *options, step_li
 } // namespace
 
 llm_status model_load(gguf_file *file, const model_load_options *options, model **out, llm_error *err) {
-    llm_status (*const all[])(loader *, llm_error *) = {prepare, load_vocab, stream_weights};
+    llm_status (*const all[])(loader *, llm_error *) = {load_description, load_vocab, stream_weights};
     return run_steps(file, options, all, options->vocab_only ? 2 : 3, out, err);
 }
 
 llm_status model_describe(gguf_file *file, const model_load_options *options, model **out, llm_error *err) {
-    llm_status (*const only[])(loader *, llm_error *) = {prepare};
+    llm_status (*const only[])(loader *, llm_error *) = {load_description};
     return run_steps(file, options, only, 1, out, err);
 }
 

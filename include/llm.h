@@ -290,9 +290,10 @@ typedef struct llm_estimate {
     uint64_t weights;  /* private, held once */
     uint64_t mapped;   /* weights of a packed file that are used in place: shared with other processes, and given back
                           to the system when it is short of memory */
+    uint64_t vocab;    /* tokenizer; a close guess */
     uint64_t kv;       /* when all n_ctx positions of all sequences are used; taken in blocks as they fill */
     uint64_t scratch;  /* activations, outputs of one pass, thread scratch */
-    uint64_t load_peak;/* beyond weights, while loading */
+    uint64_t load_peak;/* beyond weights and vocab, while loading */
     uint32_t n_ctx;    /* the context size that was counted */
 } llm_estimate;
 LLM_API llm_status llm_estimate_memory(const char *path, const llm_model_options *model_options,

@@ -97,9 +97,10 @@ llm_status llm_estimate_memory(const char *path, const llm_model_options *model_
         *out = {};
         out->weights = model_private_bytes(m);
         out->mapped = model_weight_bytes(m) - out->weights;
+        out->vocab = m->metadata_bytes * 3 / 2; // 1.1 to 1.6 for published vocabularies of 32,000 to 262,144 tokens
         out->kv = needs.kv;
         out->scratch = needs.scratch;
-        out->load_peak = model_staging_bytes(m, threads);
+        out->load_peak = model_staging_bytes(m, threads) + m->metadata_bytes;
         out->n_ctx = needs.n_ctx;
         return LLM_OK;
     });

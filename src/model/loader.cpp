@@ -15,6 +15,14 @@ bool key_is_about_storage(const std::string &key) {
     return key == "general.alignment" || key.compare(0, 6, "split.") == 0 || key.compare(0, 14, "libllm.packed.") == 0;
 }
 
+uint64_t header_memory(const gguf_file *file) {
+    uint64_t bytes = file->tensors.size() * sizeof(gguf_tensor);
+    for (const auto &entry : file->metadata)
+        bytes += sizeof entry + entry.second.data.capacity() + entry.second.text.capacity() +
+                 entry.second.strings.capacity() * sizeof(std::string_view);
+    return bytes;
+}
+
 uint64_t hash_headers(const gguf_file *file) {
     uint64_t hash = 1469598103934665603ull;
     for (const auto &entry : file->metadata) {
@@ -53,6 +61,7 @@ llm_status read_identity(loader *l, llm_error *err) {
     m->has_template = gguf_find(l->file, "tokenizer.chat_template") != nullptr;
     m->chat_template = std::string(gguf_string_or(l->file, "tokenizer.chat_template", ""));
     m->hash = hash_headers(l->file);
+    m->metadata_bytes = header_memory(l->file);
     return LLM_OK;
 }
 

@@ -23,6 +23,7 @@ struct model {
     bool has_template = false;
     uint64_t hash = 0;                  // of metadata and tensor headers
     uint64_t n_params = 0;
+    uint64_t metadata_bytes = 0;        // of the file's header in memory, while it is open
     bool vocab_only = false;
 
     std::deque<weight> matrices;        // addresses stay

@@ -171,16 +171,26 @@ bool file_exists(const char *path) {
     return stat(path, &s) == 0 || errno != ENOENT;
 }
 
+namespace {
+struct open_descriptor { // closed on every way out
+    int fd;
+    ~open_descriptor() {
+        if (fd >= 0) close(fd);
+    }
+};
+}
+
 std::string file_small_text(const std::string &path) {
     const size_t most = (size_t)1 << 20;
+    open_descriptor file = {open_retrying(path.c_str(), O_RDONLY | O_NONBLOCK, 0)};
     std::string text;
-    int fd = open_retrying(path.c_str(), O_RDONLY | O_NONBLOCK, 0);
-    if (fd < 0) return text;
     char piece[4096];
-    ssize_t n;
-    while (text.size() < most && ((n = read(fd, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR)))
-        if (n > 0) text.append(piece, (size_t)n);
-    close(fd);
+    while (file.fd >= 0 && text.size() < most) {
+        ssize_t n = read(file.fd, piece, sizeof piece);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        text.append(piece, (size_t)n);
+    }
     return text;
 }
 

@@ -135,10 +135,9 @@ llm_status pack_file(const char *path, const char *out_path, const progress *ste
     LLM_TRY(find_matrices(&file, &p.packed, err));
     drop_one_way_formats(&file, &p.packed);
     LLM_TRY(gguf_writer_open(out_path, &p.w, err));
-    llm_status status = write_packed(&p, out_path, err);
-    if (status == LLM_OK) return gguf_writer_finish(p.w, err);
-    gguf_writer_abandon(p.w);
-    return status;
+    std::unique_ptr<gguf_writer, void (*)(gguf_writer *)> unfinished(p.w, gguf_writer_abandon);
+    LLM_TRY(write_packed(&p, out_path, err));
+    return gguf_writer_finish(unfinished.release(), err);
 }
 
 } // namespace llm

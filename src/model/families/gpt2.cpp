@@ -20,7 +20,7 @@ value_id layer_norm(const model *m, graph *g, uint32_t layer, const char *what, 
 }
 
 void build(const model *m, graph *g) {
-    value_id x = graph_embed(g, model_matrix(m, ROLE_TOKEN_EMBD), model_matrix(m, ROLE_POSITION_EMBD));
+    value_id x = graph_embed(g, model_matrix(m, ROLE_TOKEN_EMBD), model_matrix(m, ROLE_POSITION_EMBD), 1.0f);
     for (uint32_t layer = 0; layer < m->h.n_layer; layer++) {
         value_id h = layer_norm(m, g, layer, "attn_norm", x, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS);
         value_id a = family_self_attention(m, g, layer, h, -1, &x);

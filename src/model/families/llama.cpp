@@ -31,8 +31,8 @@ value_id feed_forward(const model *m, graph *g, uint32_t layer, value_id x) {
 
 void build(const model *m, graph *g, rope_style style) {
     float eps = (float)m->h.norm_eps;
-    value_id x = graph_embed(g, model_matrix(m, ROLE_TOKEN_EMBD), nullptr);
-    value_id table = graph_rope_table(g, family_rope(m, style));
+    value_id x = graph_embed(g, model_matrix(m, ROLE_TOKEN_EMBD), nullptr, 1.0f);
+    value_id table = graph_rope_table(g, "rope_table", family_rope(m, style));
     for (uint32_t layer = 0; layer < m->h.n_layer; layer++) {
         value_id h = graph_norm(g, layer_name(layer, "attn_norm"), x, NORM_RMS, model_vector(m, ROLE_ATTN_NORM, layer),
                                 nullptr, eps);

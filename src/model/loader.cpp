@@ -152,11 +152,11 @@ llm_status resolve_weights(loader *l, llm_error *err) {
     model *m = l->m;
     m->matrix_of.assign((m->h.n_layer + 1) * ROLE_COUNT, nullptr);
     m->vector_of.assign((m->h.n_layer + 1) * ROLE_COUNT, nullptr);
-    for (size_t i = 0; i < m->kind->n_weights; i++) {
-        const family_weight &wanted = m->kind->weights[i];
-        uint32_t n = role_is_per_layer(wanted.id) ? (uint32_t)m->h.n_layer : 1;
-        for (uint32_t layer = 0; layer < n; layer++) LLM_TRY(resolve_weight(l, wanted, layer, err));
-    }
+    for (const family_weights *set = m->kind->weights; set->n; set++)
+        for (size_t i = 0; i < set->n; i++) {
+            uint32_t n = role_is_per_layer(set->first[i].id) ? (uint32_t)m->h.n_layer : 1;
+            for (uint32_t layer = 0; layer < n; layer++) LLM_TRY(resolve_weight(l, set->first[i], layer, err));
+        }
     for (size_t i = 0; i < m->vectors.size(); i++) m->vectors[i].data = m->vector_data.data() + l->vector_at[i];
     return check_rope_factors(m, err);
 }
@@ -293,7 +293,7 @@ llm_status read_shape(loader *l, llm_error *err) {
     if (!m->kind)
         return fail(err, LLM_ERR_UNSUPPORTED, "architecture \"%s\" is not supported by this build",
                     m->architecture.c_str());
-    LLM_TRY(hparams_read(l->file, m->architecture, m->kind->eps, &m->h, err));
+    LLM_TRY(hparams_read(l->file, m->architecture, &m->kind->rules, &m->h, err));
     if (m->kind->parameters) LLM_TRY(m->kind->parameters(l->file, &m->h, err));
     // A layer count that the file cannot hold would size tables: each layer has at least one tensor.
     if (m->h.n_layer > l->file->tensors.size())

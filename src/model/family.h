@@ -22,14 +22,15 @@ struct family {
     activation act;        // of the feed-forward network; gated where the family has a gate
     bool scales_embedding; // by sqrt(n_embd)
     hparams_rules rules;
-    family_weights weights[8]; // ended by an empty one
+    family_weights weights[8]; // ended by an empty one; see family_weight_at
     // Reads what hparams_read does not know; may be NULL.
     llm_status (*parameters)(const gguf_file *file, hparams *h, llm_error *err);
     void (*build)(const model *m, graph *g);
 };
 
-const family *family_find(std::string_view architecture); // NULL when unknown
-const family *family_at(size_t index);                    // NULL past the last
+const family *family_find(std::string_view architecture);             // NULL when unknown
+const family *family_at(size_t index);                                // NULL past the last
+const family_weight *family_weight_at(const family *f, size_t index); // of all sets; NULL past the last
 
 // decoder.cpp: a stack of layers, each attention and then a feed-forward network, both added to what they read. A part
 // whose weights the model does not have is left out: norms before, after and of heads, biases, gates, rotation.

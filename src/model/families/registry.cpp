@@ -64,6 +64,12 @@ const family *family_at(size_t index) {
     return index < sizeof families / sizeof *families ? &families[index] : nullptr;
 }
 
+const family_weight *family_weight_at(const family *f, size_t index) {
+    for (const family_weights *set = f->weights; set->n; index -= set->n, set++)
+        if (index < set->n) return &set->first[index];
+    return nullptr;
+}
+
 const family *family_find(std::string_view architecture) {
     for (const family &f : families)
         if (architecture == f.architecture) return &f;

@@ -157,6 +157,48 @@ TEST_CASE("segments of keys are merged in the reference's order", "[cpu]") {
     compare_with_reference(shape, 2100, "2100 keys");
 }
 
+TEST_CASE("windows of any size give the reference's bits", "[cpu]") {
+    tiny_shape shape = {format(FORMAT_Q8_0), format(FORMAT_F32)};
+    for (uint32_t window : {1, 2, 17, 63, 64, 65, 100}) {
+        shape.window = window;
+        compare_with_reference(shape, 150, "150 keys, window " + std::to_string(window));
+    }
+    shape = {format(FORMAT_F32), format(FORMAT_F32)};
+    shape.n_embd = shape.n_ff = 32;
+    shape.n_head = 2;
+    shape.n_head_kv = 1;
+    for (uint32_t window : {70, 1024, 1500}) {
+        shape.window = window;
+        compare_with_reference(shape, 1300, "1300 keys, window " + std::to_string(window));
+    }
+}
+
+TEST_CASE("a token sees itself and the window - 1 keys before it", "[cpu]") {
+    constexpr uint32_t N = 140;
+    tiny_shape shape = {format(FORMAT_F32), format(FORMAT_F32)};
+    auto logits_of_last = [&](uint32_t window, uint32_t changed) {
+        tiny_model m;
+        shape.window = window;
+        tiny_build(&m, shape, 3);
+        random_source r = {8}, order = {1};
+        tiny_batch batch;
+        uint32_t length = 0;
+        tiny_add_run(&batch, &r, 0, N, &length, shape.n_vocab);
+        batch.outputs = {N - 1};
+        if (changed < N) batch.tokens[changed] = (batch.tokens[changed] + 1) % int32_t(shape.n_vocab);
+        tiny_session s;
+        tiny_open(&s, &m, &backend_ref, N, 1, N);
+        return tiny_run(&s, batch, 1, &order);
+    };
+    for (uint32_t window : {1, 5, 64, 76, 77, 139}) {
+        const auto plain = logits_of_last(window, N);
+        CAPTURE(window);
+        CHECK(first_difference(plain, logits_of_last(window, N - window - 1)) == "");
+        CHECK(first_difference(plain, logits_of_last(window, N - window)) != "");
+    }
+    CHECK(first_difference(logits_of_last(0, N), logits_of_last(N, N)) == "");
+}
+
 TEST_CASE("a pass reports the step that meets an infinite value", "[cpu]") {
     tiny_shape shape = {format(FORMAT_Q8_0), format(FORMAT_F32)};
     for (const test_tier &tier : test_tiers()) {

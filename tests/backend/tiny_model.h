@@ -25,6 +25,7 @@ struct tiny_shape {
     bool biases = false;     // everywhere
     bool positions = false;  // learned positions besides
     kv_element type_k = KV_F16, type_v = KV_F16;
+    uint32_t window = 0;
 };
 
 struct tiny_model {
@@ -76,7 +77,7 @@ inline void tiny_build(tiny_model *m, const tiny_shape &s, uint64_t seed) {
         rope_plain_frequencies(10000, s.n_rot, &rope.frequency);
         table = graph_rope_table(&m->g, "rope_table", rope);
     }
-    attention_spec a = {s.n_head, s.n_head_kv, s.head_k, s.head_v, s.scale, 0};
+    attention_spec a = {s.n_head, s.n_head_kv, s.head_k, s.head_v, s.scale, 0, s.window};
     value_id h = tiny_norm(m, &r, "attn_norm", x, s.pre_norms);
     value_id q = tiny_linear(m, &r, "q", h, s.n_head * s.head_k),
              k = tiny_linear(m, &r, "k", h, s.n_head_kv * s.head_k);

@@ -87,9 +87,9 @@ struct norm_row {
 // A run of key tiles for up to MAX_TOKENS queries that share a KV head. Queries see different numbers of keys.
 struct attention_pass {
     uint32_t n_queries, head_k;
-    uint32_t head_v;     // padded to a multiple of PANEL_ROWS
-    const float *q;      // [n_queries][head_k]
-    const int32_t *keys; // [n_queries] visible keys: positions 0 .. keys - 1
+    uint32_t head_v;             // padded to a multiple of PANEL_ROWS
+    const float *q;              // [n_queries][head_k]
+    const int32_t *first, *keys; // [n_queries] visible keys: places first .. keys - 1
     float scale;
     panel_kind type_k, type_v;
     bool stream;      // tiles come from memory: prefetch V beside the scores, and the next K beside the sums

@@ -79,13 +79,18 @@ inline std::vector<uint8_t> random_blocks(random_source *r, const block_format *
         }
         return out;
     }
-    for (uint8_t &byte : out)
-        byte = kind == DATA_EXTREME && r->below(8) ? (f->id == FORMAT_Q8_0 ? 0x80 : 0xff) : uint8_t(r->next());
+    // The codes of largest magnitude: -128, the first of values_iq4, and elsewhere all ones.
+    const bool iq4 = f->id == FORMAT_IQ4_NL || f->id == FORMAT_IQ4_XS;
+    const uint8_t end = f->id == FORMAT_Q8_0 ? 0x80 : iq4 ? 0 : 0xff;
+    for (uint8_t &byte : out) byte = kind == DATA_EXTREME && r->below(8) ? end : uint8_t(r->next());
     for (size_t block = 0; block < out.size(); block += f->block_bytes) {
         const uint16_t d = random_half(r, kind), m = random_half(r, kind) & 0x7fff;
         f->set_scales(&out[block], f16_to_f32(d), f16_to_f32(m));
         if (f->id == FORMAT_Q6_K && kind == DATA_EXTREME) // scales of -128 and 127
             for (int i = 0; i < 16; i++) out[block + 192 + i] = r->below(8) ? 0x80 : 0x7f;
+        if (f->id == FORMAT_MXFP4 && kind == DATA_DENORMAL) out[block] = uint8_t(r->below(4)); // denormal floats
+        if (f->id == FORMAT_NVFP4 && kind != DATA_SMALL)                                       // any byte is a scale
+            for (int i = 1; i < 4; i++) out[block + i] = kind == DATA_EXTREME ? 0xff : uint8_t(r->next());
     }
     return out;
 }

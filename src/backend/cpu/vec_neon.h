@@ -135,7 +135,6 @@ struct V {
     // 128.
     static constexpr int SIGNED_OFFSET = 0;
     INLINE Q signed_codes(const uint8_t *p) { return codes(p); }
-    static constexpr int TOGETHER = 2;
     INLINE int8x16_t s8(uint8x16_t v) { return vreinterpretq_s8_u8(v); }
     template <int TOKENS, int GROUPS = 8> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) {
         products<128, GROUPS, TOKENS>(acc, q, a);
@@ -145,6 +144,7 @@ struct V {
         products<MAX, GROUPS, TOKENS>(acc, q, a);
     }
 #if defined(__ARM_FEATURE_DOTPROD)
+    static constexpr int TOGETHER = 2; // more, and the sums would not fit beside 16 registers of codes
     template <int LANE> INLINE void dot4(I *acc, Q q, int8x16_t x) {
         acc->a = vdotq_laneq_s32(acc->a, s8(q.a), x, LANE);
         acc->b = vdotq_laneq_s32(acc->b, s8(q.b), x, LANE);
@@ -193,39 +193,47 @@ struct V {
     }
 #endif
 #else
-    // int16 holds as many products as cannot reach its end: 2 to 8 groups share a sum.
-    template <int MAX, int GROUPS> INLINE int32x4_t one_register(const uint8x16_t *q, const int8x16_t *x) {
-        constexpr int FIT = 32767 / (MAX * 127), SHARED = FIT < GROUPS ? FIT : GROUPS;
-        int32x4_t low = vdupq_n_s32(0), high = low; // rows 0 and 1, rows 2 and 3, two sums each
-#pragma GCC unroll 8
-        for (int g = 0; g < GROUPS; g += SHARED) {
-            int16x8_t l = vmull_s8(vget_low_s8(s8(q[g])), vget_low_s8(x[g])), h = vmull_high_s8(s8(q[g]), x[g]);
-#pragma GCC unroll 8
-            for (int j = 1; j < SHARED; j++) {
-                if (g + j >= GROUPS) continue;
-                l = vmlal_s8(l, vget_low_s8(s8(q[g + j])), vget_low_s8(x[g + j]));
-                h = vmlal_high_s8(h, s8(q[g + j]), x[g + j]);
-            }
-            low = g ? vpadalq_s16(low, l) : vpaddlq_s16(l);
-            high = g ? vpadalq_s16(high, h) : vpaddlq_s16(h);
+    static constexpr int TOGETHER = 1; // nothing but the codes is shared
+    // Assembler, because gcc 12 keeps the lower half of each register of codes, which is an argument of its own for the
+    // intrinsic, in another register or on the stack.
+    INLINE int16x8_t low_products(uint8x16_t q, int8x16_t x) {
+        int16x8_t s;
+        asm("smull %0.8h, %1.8b, %2.8b" : "=w"(s) : "w"(q), "w"(x));
+        return s;
+    }
+    INLINE int16x8_t add_low_products(int16x8_t s, uint8x16_t q, int8x16_t x) {
+        asm("smlal %0.8h, %1.8b, %2.8b" : "+w"(s) : "w"(q), "w"(x));
+        return s;
+    }
+    // Groups G to END of 8 rows, two rows in each int16 sum. x: 16 activations in a register.
+    template <int G, int END, bool FIRST = true> INLINE void add_groups(int16x8_t *s, const Q *q, const int8x16_t *x) {
+        if constexpr (G < END) {
+            const int8x16_t four = vreinterpretq_s8_s32(vdupq_laneq_s32(vreinterpretq_s32_s8(x[G / 4]), G % 4));
+            s[0] = FIRST ? low_products(q[G].a, four) : add_low_products(s[0], q[G].a, four);
+            s[1] = FIRST ? vmull_high_s8(s8(q[G].a), four) : vmlal_high_s8(s[1], s8(q[G].a), four);
+            s[2] = FIRST ? low_products(q[G].b, four) : add_low_products(s[2], q[G].b, four);
+            s[3] = FIRST ? vmull_high_s8(s8(q[G].b), four) : vmlal_high_s8(s[3], s8(q[G].b), four);
+            add_groups<G + 1, END, false>(s, q, x);
         }
-        return vpaddq_s32(low, high);
+    }
+    // SHARED groups at a time, from there into int32.
+    template <int SHARED, int G, int GROUPS> INLINE void add_all(int32x4_t *sum, const Q *q, const int8x16_t *x) {
+        if constexpr (G < GROUPS) {
+            int16x8_t s[4];
+            add_groups<G, (G + SHARED < GROUPS ? G + SHARED : GROUPS)>(s, q, x);
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; i++) sum[i] = G ? vpadalq_s16(sum[i], s[i]) : vpaddlq_s16(s[i]);
+            add_all<SHARED, G + SHARED, GROUPS>(sum, q, x);
+        }
     }
     template <int MAX, int GROUPS, int TOKENS> INLINE void products(I *acc, const Q *q, const int8_t *a) {
+        constexpr int SHARED = 32767 / (MAX * 127); // products that int16 holds whatever they are
 #pragma GCC unroll 8
-        for (int u = 0; u < TOKENS; u++) {
-            int8x16_t x[GROUPS];
-            uint8x16_t first[GROUPS], second[GROUPS];
-#pragma GCC unroll 8
-            for (int g = 0; g < GROUPS; g++) {
-                int32_t four;
-                memcpy(&four, a + u * sizeof(act_block) + 4 * g, 4);
-                x[g] = vreinterpretq_s8_s32(vdupq_n_s32(four));
-                first[g] = q[g].a;
-                second[g] = q[g].b;
-            }
-            acc[u].a = vaddq_s32(acc[u].a, one_register<MAX, GROUPS>(first, x));
-            acc[u].b = vaddq_s32(acc[u].b, one_register<MAX, GROUPS>(second, x));
+        for (int u = 0; u < TOKENS; u++, a += sizeof(act_block)) {
+            const int8x16_t x[2] = {vld1q_s8(a), GROUPS > 4 ? vld1q_s8(a + 16) : vdupq_n_s8(0)};
+            int32x4_t sum[4];
+            add_all<SHARED, 0, GROUPS>(sum, q, x);
+            acc[u] = iadd(acc[u], {vpaddq_s32(sum[0], sum[1]), vpaddq_s32(sum[2], sum[3])});
         }
     }
 #endif

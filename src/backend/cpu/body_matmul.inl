@@ -122,15 +122,17 @@ template <int T> constexpr int tokens_together() {
     while (T % n) n--;
     return n;
 }
+// As a number of tokens: a multiple of V::TOGETHER, known when the kernel runs.
+constexpr int ANY_TOKENS = 0;
 
-// One block of 32 for T tokens: the steps of the float chains.
-template <class W, int T> INLINE void block_step(F *acc, const uint8_t *w, int b, int part, const act_block *x) {
+// One block of 32 for T tokens (or ANY_TOKENS, n of them): the steps of the float chains.
+template <class W, int T> INLINE void block_step(F *acc, const uint8_t *w, int b, int part, const act_block *x, int n) {
     constexpr int TOGETHER = tokens_together<T>();
     Q q[8];
     W::load(q, w, b, part);
     F scale = W::scale(w, b, part), minimum = W::MINIMUM != MINIMUM_NONE ? W::minimum(w, b, part) : V::zero();
     UNROLL(TOKEN_UNROLL)
-    for (int t = 0; t < T; t += TOGETHER) {
+    for (int t = 0; t < n; t += TOGETHER) {
         add_main<W, TOGETHER>(acc + t, scale, q, x + t, w, b, part);
         add_minimum<W, TOGETHER>(acc + t, minimum, x + t, w, b, part);
     }
@@ -141,28 +143,48 @@ INLINE void touch(const uint8_t *p, int bytes) {
 }
 
 template <class W> struct dot_blocks {
+    // n tokens of `width` whose activations and tiles lie together.
     template <int T>
-    static void run(const void *panels, size_t cols, size_t n_panels, const void *x, size_t, float *tiles,
-                    ptrdiff_t ahead) {
+    INLINE void sweep(const void *panels, size_t cols, size_t n_panels, const act_block *x, float *tiles,
+                      ptrdiff_t ahead, int n, int width) {
         const uint8_t *w = static_cast<const uint8_t *>(panels);
         const size_t n_units = cols / (32 * W::BLOCKS);
-        for (; n_panels; n_panels--, tiles += PANEL_ROWS * T) {
-            F acc[PARTS][T];
+        for (; n_panels; n_panels--, tiles += PANEL_ROWS * width) {
+            F acc[PARTS][T == ANY_TOKENS ? MAX_TOKENS : T];
             for (int part = 0; part < PARTS; part++)
-                for (int t = 0; t < T; t++) acc[part][t] = V::zero();
-            const act_block *a = static_cast<const act_block *>(x);
+                for (int t = 0; t < n; t++) acc[part][t] = V::zero();
+            const act_block *a = x;
             for (size_t unit = 0; unit < n_units; unit++, w += W::BYTES)
-                for (int b = 0; b < W::BLOCKS; b++, a += T) {
+                for (int b = 0; b < W::BLOCKS; b++, a += width) {
                     if (ahead) touch(w + ahead + W::BYTES / W::BLOCKS * b, W::BYTES / W::BLOCKS);
                     ROLLED
                     for (int part = 0; part < PARTS; part++) {
                         // Keeps gcc from sharing the broadcast activations between the parts: it would spill them.
                         if (PARTS > 1) asm volatile("" ::: "memory");
-                        block_step<W, T>(acc[part], w, b, part, a);
+                        block_step<W, T>(acc[part], w, b, part, a, n);
                     }
                 }
             for (int part = 0; part < PARTS; part++)
-                for (int t = 0; t < T; t++) V::store(tiles + PANEL_ROWS * t + N * part, acc[part][t]);
+                for (int t = 0; t < n; t++) V::store(tiles + PANEL_ROWS * t + N * part, acc[part][t]);
+        }
+    }
+    template <int T>
+    __attribute__((noinline)) static void shared(const void *panels, size_t cols, size_t n_panels, const act_block *x,
+                                                 float *tiles, ptrdiff_t ahead, int n, int width) {
+        sweep<T>(panels, cols, n_panels, x, tiles, ahead, n, width);
+    }
+    template <int T>
+    static void run(const void *panels, size_t cols, size_t n_panels, const void *from, size_t, float *tiles,
+                    ptrdiff_t ahead) {
+        const act_block *x = static_cast<const act_block *>(from);
+        if constexpr (!V::SHARE_CODE) {
+            sweep<T>(panels, cols, n_panels, x, tiles, ahead, T, T);
+        } else {
+            // The last of an odd number goes by itself: the panels are in the cache by then.
+            constexpr int PAIRED = T == 1 ? 0 : T - T % V::TOGETHER;
+            if (PAIRED) shared<ANY_TOKENS>(panels, cols, n_panels, x, tiles, ahead, PAIRED, T);
+            if (PAIRED < T)
+                shared<1>(panels, cols, n_panels, x + PAIRED, tiles + PANEL_ROWS * PAIRED, PAIRED ? 0 : ahead, 1, T);
         }
     }
 };

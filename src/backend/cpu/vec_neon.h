@@ -50,6 +50,7 @@ struct V {
     INLINE F mul(F x, F y) { return {vmulq_f32(x.a, y.a), vmulq_f32(x.b, y.b)}; }
     INLINE F div(F x, F y) { return {vdivq_f32(x.a, y.a), vdivq_f32(x.b, y.b)}; }
     INLINE F fma(F x, F y, F z) { return {vfmaq_f32(z.a, x.a, y.a), vfmaq_f32(z.b, x.b, y.b)}; }
+    INLINE F fma_exact(F x, F y, F z) { return fma(x, y, z); } // where a product and a sum would give the same
     INLINE F fnma(F x, F y, F z) { return {vfmsq_f32(z.a, x.a, y.a), vfmsq_f32(z.b, x.b, y.b)}; }
     // fmax and fmin treat NaN and the sign of a zero differently from x86.
     INLINE float32x4_t larger(float32x4_t x, float32x4_t y) { return vbslq_f32(vcgtq_f32(x, y), x, y); }
@@ -131,6 +132,9 @@ struct V {
         return {vqtbl1q_u8(t, q.a), vqtbl1q_u8(t, q.b)};
     }
 
+    // One block kernel for 2 to 8 tokens: their sums are in memory and the loop over them is not unrolled in any case,
+    // so a kernel for each number would only be larger (890 instead of 450 KB in three tiers).
+    static constexpr bool SHARE_CODE = true;
     // Products are of signed bytes in every tier, so signed codes need no offset, and unsigned ones must stay below
     // 128.
     static constexpr int SIGNED_OFFSET = 0;

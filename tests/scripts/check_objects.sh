@@ -36,7 +36,7 @@ fi
 
 # What came after armv8.0, by mnemonic or operand: dot products and matrices (smmla apart: one tier may have the first
 # only), atomics of 8.1, arithmetic on halves (armv8.0 only converts them), and what compilers might choose by themselves.
-matrices='[su]{1,2}mmla|bf[a-z0-9]+'
+matrices='[su]{1,2}mmla|bf(dot|mmla|mlal[bt]|cvtn?2?)'
 later="[su]{1,2}dot|$matrices|sqrdml[as]h|fml[as]l2?|fcmla|fcadd|fjcvtzs|frint(32|64)[xz]|eor3|bcax|xar|rax1|sm[34][a-z0-9]+"
 later="$later|(cas|swp|ld(add|clr|eor|set|[su]m(ax|in))|st(add|clr|eor|set|[su]m(ax|in)))[a-z]*|ldapu?r[a-z]*|crc32[a-z]*"
 later="$later|aes[a-z]+|sha[0-9]+[a-z0-9]*|reta[ab]|bl?ra[ab]z?|ldra[ab]|rmif|setf(8|16)|cfinv|irg|addg|subg|st2?z?g"

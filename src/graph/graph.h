@@ -41,6 +41,7 @@ struct attention_spec {
     uint32_t head_k = 0, head_v = 0;    // numbers per head
     float scale = 0;                    // scores are multiplied by it
     uint32_t kv_layer = 0;              // which cache layer
+    uint32_t window = 0;                // a token sees itself and the window - 1 keys before it; 0: all before it
 };
 
 enum op_kind : uint8_t { OP_EMBED, OP_ROPE_TABLE, OP_NORM, OP_LINEAR, OP_GLU_LINEAR, OP_ACTIVATE, OP_GLU, OP_ADD, OP_QUANTISE,

@@ -32,6 +32,19 @@ uint64_t model_weight_bytes(const model *m) {
     return total;
 }
 
+void model_get_cost(const model *m, model_cost *out) {
+    *out = model_cost();
+    const weight *head = model_matrix(m, ROLE_OUTPUT);
+    if (!head) head = model_matrix(m, ROLE_TOKEN_EMBD);
+    for (size_t i = 0; i < m->matrix_of.size(); i++)
+        if (const weight *w = m->matrix_of[i])
+            cost_add(out, m->cpu, (role)(i % ROLE_COUNT), w == head, w->format, w->rows, w->cols);
+    out->n_params = m->n_params;
+    kv_shape kv;
+    model_kv_shape(m, KV_F16, KV_F16, &kv);
+    out->kv_bytes = kv.block_bytes / KV_BLOCK;
+}
+
 void model_graph(const model *m, graph *out) { m->kind->build(m, out); }
 
 void model_kv_shape(const model *m, kv_element type_k, kv_element type_v, kv_shape *out) {

@@ -1,6 +1,8 @@
-// Stored values of random weights, drawn in the form of the file: no float is quantised on the way, so that a file is
-// written about as fast as the disk takes it.
+// Rows of random weights in the form of a file. A row is put together from blocks of a pool that was quantised once:
+// quantising 10^9 values would take a minute, copying blocks takes a second, and with some 2^13 blocks to choose from
+// no two rows are the same.
 #pragma once
+#include "core/status.h"
 #include "quant/format.h"
 #include <vector>
 
@@ -16,24 +18,21 @@ struct random_bits {
         return z ^ z >> 31;
     }
 };
+// Close to normal, deviation 1, within +-3.5.
+float random_normal(random_bits *bits);
 
-struct block_recipe;
-
-// One tensor's source of values.
 struct random_weights {
-    const block_format *format;
-    const block_recipe *recipe; // NULL: plain numbers
-    random_bits bits;
-    std::vector<uint8_t> plain;  // stored numbers to choose from
-    uint16_t scale[256], offset[256]; // stored scales to choose from, with the minimum that goes with each
+    const block_format *format = nullptr;
+    double deviation = 0;
+    uint32_t unit_values = 0; // values per block; of plain numbers 32 at a time
+    size_t unit_bytes = 0, n_units = 0;
+    std::vector<uint8_t> units;
 };
 
-// Whether the format's values can be drawn.
-bool random_weights_known(const block_format *format);
-// Values around `mean` (0 for block formats) with a standard deviation of about `deviation`.
-void random_weights_begin(random_weights *r, const block_format *format, double mean, double deviation, uint64_t seed);
-// The next n_blocks blocks. `out` is aligned for uint64_t and has room for 8 bytes more.
-// note: bits are taken in words of 8 bytes, so a caller that wants the same values asks in the same pieces.
-void random_weights_draw(random_weights *r, void *out, size_t n_blocks);
+// Values around 0 with this standard deviation.
+llm_status random_weights_make(const block_format *format, double deviation, uint64_t seed, random_weights *out,
+                               llm_error *err);
+// One row of `cols` values, a multiple of unit_values, to `out`.
+void random_weights_row(const random_weights *pool, random_bits *bits, uint64_t cols, uint8_t *out);
 
 } // namespace llm

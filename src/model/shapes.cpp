@@ -1,18 +1,17 @@
 // Dimensions of published models, from the configuration files that came with them.
 #include "model/synth.h"
-#include "quant/format.h"
 
 namespace llm {
 
 // clang-format off
 static const synth_shape shapes[] = {
-    // name           family  layers  embd     ff  heads  kv   vocab     ctx     base    eps   tied   bias   stretch
-    {"stories-15m",  "llama",  6,  288,   768,    6,  6,  32000,    256,    1e4f,  1e-5f, true,  false,  0},
-    {"smol-135m",    "llama", 30,  576,  1536,    9,  3,  49152,   2048,    1e4f,  1e-5f, true,  false,  0},
-    {"qwen2-0.5b",   "qwen2", 24,  896,  4864,   14,  2, 151936,  32768,    1e6f,  1e-6f, true,  true,   0},
-    {"llama-3.2-1b", "llama", 16, 2048,  8192,   32,  8, 128256, 131072,    5e5f,  1e-5f, true,  false, 32},
-    {"llama-3-8b",   "llama", 32, 4096, 14336,   32,  8, 128256,   8192,    5e5f,  1e-5f, false, false,  0},
-    {"llama-2-7b",   "llama", 32, 4096, 11008,   32, 32,  32000,   4096,    1e4f,  1e-5f, false, false,  0},
+    // name           family  layers  embd     ff heads  kv  head   vocab     ctx  base    eps   tied   bias stretch more
+    {"stories-15m",  "llama",  6,  288,   768,    6,  6,  48,  32000,    256,   1e4f, 1e-5f, true,  false,  0, nullptr},
+    {"smol-135m",    "llama", 30,  576,  1536,    9,  3,  64,  49152,   2048,   1e4f, 1e-5f, true,  false,  0, nullptr},
+    {"qwen2-0.5b",   "qwen2", 24,  896,  4864,   14,  2,  64, 151936,  32768,   1e6f, 1e-6f, true,  true,   0, nullptr},
+    {"llama-3.2-1b", "llama", 16, 2048,  8192,   32,  8,  64, 128256, 131072,   5e5f, 1e-5f, true,  false, 32, nullptr},
+    {"llama-2-7b",   "llama", 32, 4096, 11008,   32, 32, 128,  32000,   4096,   1e4f, 1e-5f, false, false,  0, nullptr},
+    {"llama-3-8b",   "llama", 32, 4096, 14336,   32,  8, 128, 128256,   8192,   5e5f, 1e-5f, false, false,  0, nullptr},
 };
 // clang-format on
 static const size_t n_shapes = sizeof shapes / sizeof *shapes;
@@ -23,12 +22,6 @@ const synth_shape *synth_shape_find(const char *name) {
     for (const synth_shape &shape : shapes)
         if (equal_ignoring_case(shape.name, name)) return &shape;
     return nullptr;
-}
-
-std::string synth_shape_names() {
-    std::string all;
-    for (const synth_shape &shape : shapes) all += (all.empty() ? "" : ", ") + std::string(shape.name);
-    return all;
 }
 
 } // namespace llm

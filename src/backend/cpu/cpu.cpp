@@ -35,9 +35,12 @@ void run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads,
     cpu_run_chunk(&KERNELS, p, step, chunk, n_threads, scratch);
 }
 
+template <const cpu_kernels &KERNELS> uint64_t dots(uint64_t rounds) { return KERNELS.dots(rounds); }
+
 template <const cpu_kernels &KERNELS> constexpr backend tier(const char *name, bool (*available)()) {
     return {name,       available,         supports,       weight_bytes,   PANEL_ROWS,        pack,
-            act8_bytes, cpu_scratch_bytes, cpu_kv_k_bytes, cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>};
+            act8_bytes, cpu_scratch_bytes, cpu_kv_k_bytes, cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>,
+            dots<KERNELS>};
 }
 
 } // namespace

@@ -112,7 +112,8 @@ typedef struct llm_allocator {
 typedef struct llm_pool llm_pool;
 typedef struct llm_pool_options {
     uint32_t size;
-    uint32_t n_threads; /* including the calling thread; 0: usable processors (affinity mask, container quota) */
+    uint32_t n_threads; /* including the calling thread; 0: one per fast core that this process may use, as far as the
+                           container's quota covers it; see llm_machine_get_info */
 } llm_pool_options;
 LLM_API llm_status llm_pool_create(const llm_pool_options *options, llm_pool **out, llm_error *err);
 LLM_API void llm_pool_free(llm_pool *pool);
@@ -123,6 +124,32 @@ LLM_API size_t llm_pool_thread_ids(const llm_pool *pool, int64_t *ids, size_t ca
 /* Names of the CPU tiers this build has and this machine can run, best first ("avx512", "avx2", "ref"); NULL past the
  * last one. "ref" is portable C, the specification of the arithmetic: slow. */
 LLM_API const char *llm_cpu_tier(size_t index);
+
+/* Whether memory is taken in huge pages: as the system is set up, and where it gives them. */
+typedef enum llm_huge_pages {
+    LLM_HUGE_PAGES_NONE,    /* never, or unknown */
+    LLM_HUGE_PAGES_ADVISED, /* where a program asks for them, as this library does */
+    LLM_HUGE_PAGES_ALWAYS
+} llm_huge_pages;
+
+/* What the machine gives to this process now, and which defaults follow from it. */
+typedef struct llm_machine_info {
+    uint32_t size;              /* set by the caller as for options */
+    const char *cpu_tier;       /* the best this machine can run; static */
+    uint32_t n_processors;      /* online */
+    uint32_t n_allowed;         /* of them in this process's affinity mask */
+    uint32_t n_cores;           /* physical cores that these belong to */
+    uint32_t n_fast_cores;      /* of them in the fast class (big cores, performance cores) */
+    double quota;               /* processors that the container grants; 0: no limit */
+    uint32_t n_threads;         /* default of llm_pool_options, llm_model_options and llm_context_options */
+    char n_threads_why[160];    /* half a sentence */
+    uint64_t memory_total, memory_available; /* bytes; available: without swapping, within the container's limit;
+                                                0: unknown */
+    llm_huge_pages huge_pages;
+    uint64_t huge_page_bytes;   /* 0: unknown */
+    uint64_t huge_bytes_used;   /* memory of this process that is in huge pages now */
+} llm_machine_info;
+LLM_API llm_status llm_machine_get_info(llm_machine_info *out, llm_error *err);
 
 /* The two limits of this machine, measured now: some 0.3 s and 512 MiB for that time. The prompt speed of a model is at
  * most dot_gmacs over llm_cost's layer_macs, generation at most read_gbps over its token_bytes and the cache in use. */
@@ -184,7 +211,7 @@ typedef struct llm_model llm_model;
 
 typedef struct llm_model_options {
     uint32_t size;
-    uint32_t n_threads;          /* for loading, without a pool; 0: usable processors */
+    uint32_t n_threads;          /* for loading, without a pool; 0: as for llm_pool_options */
     llm_pool *pool;              /* may be NULL */
     const char *cpu_tier;        /* NULL: best; else a name from llm_cpu_tier, LLM_ERR_UNSUPPORTED when not to be had */
     uint64_t mem_limit;          /* bytes for weights; LLM_ERR_BUDGET before anything is taken; 0: none */
@@ -257,7 +284,7 @@ typedef struct llm_context_options {
     uint32_t n_batch;     /* tokens of one pass through the model; 0: 512. Larger batches are cut; the bits do not change */
     uint32_t n_seq_max;   /* 0: 1 */
     llm_kv_type kv_type_k, kv_type_v;
-    uint32_t n_threads;   /* without a pool; 0: usable processors, fewer where the work is small */
+    uint32_t n_threads;   /* without a pool; 0: as for llm_pool_options; fewer take part where the work is small */
     llm_pool *pool;       /* may be NULL */
     uint64_t mem_limit;   /* bytes for KV, activations and outputs; LLM_ERR_BUDGET at creation when they cannot fit */
     const llm_allocator *allocator; /* copied; NULL: the model's */

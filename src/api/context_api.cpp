@@ -2,6 +2,7 @@
 #include "api/model_api.h"
 #include "api/objects.h"
 #include "api/pool_api.h"
+#include "core/topology.h"
 
 namespace llm {
 
@@ -92,7 +93,7 @@ llm_status llm_estimate_memory(const char *path, const llm_model_options *model_
         std::unique_ptr<model, void (*)(model *)> guard(m, model_release);
         context_needs needs;
         LLM_TRY(context_needs_of(m, &co, &needs, err));
-        uint32_t threads = inner.n_threads ? inner.n_threads : processor_count();
+        uint32_t threads = inner.n_threads ? inner.n_threads : default_thread_count();
         *out = {model_weight_bytes(m), needs.kv, needs.scratch, (uint64_t)threads * ((uint64_t)4 << 20), needs.n_ctx};
         return LLM_OK;
     });

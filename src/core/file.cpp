@@ -137,6 +137,19 @@ bool file_exists(const char *path) {
     return stat(path, &s) == 0 || errno != ENOENT;
 }
 
+std::string file_small_text(const std::string &path) {
+    const size_t most = (size_t)1 << 20;
+    std::string text;
+    int fd = open_retrying(path.c_str(), O_RDONLY | O_NONBLOCK, 0);
+    if (fd < 0) return text;
+    char piece[4096];
+    ssize_t n;
+    while (text.size() < most && ((n = read(fd, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR)))
+        if (n > 0) text.append(piece, (size_t)n);
+    close(fd);
+    return text;
+}
+
 llm_status file_create(const char *path, file_output *out, llm_error *err) {
     if (!path || !*path) return fail(err, LLM_ERR_ARGUMENT, "the path of the file to write is empty");
     struct stat s;

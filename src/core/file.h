@@ -28,6 +28,8 @@ void file_forget(const file_source *source, uint64_t offset, uint64_t bytes);
 void file_close(file_source *source);
 // Whether something, readable or not, has this path.
 bool file_exists(const char *path);
+// Contents of a small file that the kernel makes up on reading (/proc, /sys); "" when it cannot be read, at most 1 MiB.
+std::string file_small_text(const std::string &path);
 
 // Output: written to `path`.tmp, which is renamed to `path` by file_commit. Every failure removes the temporary file
 // and leaves what was at `path` before as it was.

@@ -124,6 +124,9 @@ LLM_API size_t llm_pool_thread_ids(const llm_pool *pool, int64_t *ids, size_t ca
 /* Names of the CPU tiers this build has and this machine can run, best first ("avx512", "avx2", "ref"); NULL past the
  * last one. "ref" is portable C, the specification of the arithmetic: slow. */
 LLM_API const char *llm_cpu_tier(size_t index);
+/* The same of the tiers that this build has and this machine cannot run; *needs (may be NULL) says what they want of the
+ * processor and the operating system. */
+LLM_API const char *llm_cpu_tier_missing(size_t index, const char **needs);
 
 /* Whether memory is taken in huge pages: as the system is set up, and where it gives them. */
 typedef enum llm_huge_pages {
@@ -158,6 +161,7 @@ typedef struct llm_roofline {
     uint32_t n_threads;
     double read_gbps;    /* 10^9 bytes a second read from memory by all threads together, in huge pages where possible */
     double dot_gmacs;    /* 10^9 8-bit multiply-accumulates a second of the tier's own dot instruction; 0: it has none */
+    double huge_share;   /* 0..1: how much of the memory that was read lay in huge pages */
 } llm_roofline;
 /* cpu_tier: NULL: the best; n_threads: 0: the default. */
 LLM_API llm_status llm_roofline_measure(const char *cpu_tier, uint32_t n_threads, llm_roofline *out, llm_error *err);

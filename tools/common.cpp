@@ -18,13 +18,17 @@ void add_output_options(option_table &rows, common_options &options) {
     });
 }
 
-void add_model_options(option_table &rows, common_options &options) {
+void add_load_options(option_table &rows, common_options &options) {
     rows.insert(rows.end(), {
         {"-m,--model", &options.model, "FILE", "GGUF file (default: LLM_MODEL, else the default or the bundled model)"},
-        {"-t,--threads", &options.n_threads, "N", "threads (default: usable processors)"},
         {"--mem-limit", &options.mem_limit, "SIZE", "refuse to take more memory, such as 2G"},
         {"--cpu", &options.cpu, "TIER", "CPU code: avx512, avx2, ref, ... (default: best, or LLM_CPU)"},
     });
+}
+
+void add_model_options(option_table &rows, common_options &options) {
+    add_load_options(rows, options);
+    rows.push_back({"-t,--threads", &options.n_threads, "N", "threads (default: one per usable fast core, see llm doctor)"});
 }
 
 void add_context_options(option_table &rows, common_options &options) {

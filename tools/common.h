@@ -25,6 +25,7 @@ struct sampling_options {
 // Appends the rows for these options to a command's own. Groups can be left out where they mean nothing.
 void add_output_options(option_table &rows, common_options &options);
 void add_model_options(option_table &rows, common_options &options);
+void add_load_options(option_table &rows, common_options &options); // the same without the number of threads
 void add_context_options(option_table &rows, common_options &options);
 void add_sampling_options(option_table &rows, sampling_options &options);
 

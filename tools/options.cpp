@@ -66,6 +66,10 @@ struct row_adder {
     void operator()(std::vector<std::string> *target) const {
         app.add_option(row.names, *target)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
+    void operator()(string_pair *target) const {
+        auto set = [target](const std::vector<std::string> &values) { *target = {values[0], values[1]}; };
+        app.add_option_function<std::vector<std::string>>(row.names, set)->expected(2);
+    }
     template <typename T> void operator()(T *target) const { app.add_option(row.names, *target); }
 
     template <typename Read> void take(Read read, const char *wanted) const {

@@ -60,7 +60,7 @@ llm_status llm_roofline_measure(const char *cpu_tier, uint32_t n_threads, llm_ro
         LLM_TRY(tier_find(cpu_tier, &tier, err));
         roofline measured;
         LLM_TRY(roofline_measure(tier ? tier : backend_best(), n_threads, &measured, err));
-        give(llm_roofline{0, measured.n_threads, measured.read_gbps, measured.dot_gmacs}, out);
+        give(llm_roofline{0, measured.n_threads, measured.read_gbps, measured.dot_gmacs, measured.huge_share}, out);
         return LLM_OK;
     });
 }

@@ -88,6 +88,7 @@ struct backend {
     // Does integer dot products on registers and returns how many multiply-accumulates that were: what matrices are
     // measured against (run/roofline.h). NULL: none.
     uint64_t (*dots)(uint64_t rounds);
+    const char *needs; // what available() looks for, for people: "AVX2, FMA and F16C"
 };
 
 inline plan_target backend_target(const backend *b) { return {b->name, b->supports, b->act8_bytes}; }

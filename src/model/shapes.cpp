@@ -12,6 +12,8 @@ static const synth_shape shapes[] = {
     {"llama-3.2-1b", "llama", 16, 2048,  8192,   32,  8,  64, 128256, 131072,   5e5f, 1e-5f, true,  false, 32, nullptr},
     {"llama-2-7b",   "llama", 32, 4096, 11008,   32, 32, 128,  32000,   4096,   1e4f, 1e-5f, false, false,  0, nullptr},
     {"llama-3-8b",   "llama", 32, 4096, 14336,   32,  8, 128, 128256,   8192,   5e5f, 1e-5f, false, false,  0, nullptr},
+    {"llama-2-13b",  "llama", 40, 5120, 13824,   40, 40, 128,  32000,   4096,   1e4f, 1e-5f, false, false,  0, nullptr},
+    {"llama-3-70b",  "llama", 80, 8192, 28672,   64,  8, 128, 128256,   8192,   5e5f, 1e-5f, false, false,  0, nullptr},
 };
 // clang-format on
 static const size_t n_shapes = sizeof shapes / sizeof *shapes;

@@ -1,5 +1,7 @@
 #include "run/roofline.h"
+#include "core/machine.h"
 #include "core/memory.h"
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -8,7 +10,7 @@ namespace llm {
 namespace {
 
 // Far larger than the caches of most machines; of a server that shares 260 MiB between guests it is twice as much.
-constexpr size_t READ_BYTES = (size_t)512 << 20, READ_CHUNK = (size_t)1 << 20;
+constexpr uint64_t READ_BYTES = (uint64_t)512 << 20, READ_CHUNK = (uint64_t)1 << 20;
 constexpr uint64_t DOT_ROUNDS = 20000; // per chunk: 0.1 to 1 ms
 constexpr uint32_t DOT_CHUNKS = 8;     // per thread
 constexpr double READ_SECONDS = 0.2, DOT_SECONDS = 0.05;
@@ -62,19 +64,26 @@ llm_status shortest_run(pool *threads, const pool_program &program, double enoug
     return LLM_OK;
 }
 
-// In memory as weights have it: huge pages where there are any, claimed in chunks.
-llm_status measure_reading(pool *threads, double *out, llm_error *err) {
+// Memory as weights have it, in huge pages where there are any, read in claimed chunks as weights are.
+llm_status measure_reading(pool *threads, roofline *out, llm_error *err) {
+    const machine_memory before = machine_memory_read("");
+    const uint64_t share = before.available / 4 / READ_CHUNK; // of a machine with little of it a quarter
+    uint32_t n_chunks = (uint32_t)(READ_BYTES / READ_CHUNK);
+    if (share) n_chunks = (uint32_t)std::clamp<uint64_t>(share, 16, n_chunks);
+    const uint64_t bytes = n_chunks * READ_CHUNK;
     memory_block block;
     const llm_allocator system = memory_allocator(nullptr);
-    LLM_TRY(memory_take(&system, LLM_MEMORY_ARENA, READ_BYTES, false, "measuring the memory", &block, err));
+    LLM_TRY(memory_take(&system, LLM_MEMORY_ARENA, bytes, false, "measuring the memory", &block, err));
     std::unique_ptr<memory_block, void (*)(memory_block *)> guard(&block, memory_release);
     measurement m = {block.data, nullptr, {0}};
-    uint32_t n_chunks = READ_BYTES / READ_CHUNK;
     const pool_program touch = {1, &n_chunks, touch_chunk, &m}, read = {1, &n_chunks, read_chunk, &m};
     LLM_TRY(pool_execute(threads, &touch, pool_n_threads(threads), err));
+    const uint64_t huge = machine_memory_read("").huge_bytes_used;
+    out->huge_share =
+        huge > before.huge_bytes_used ? std::min(1.0, (double)(huge - before.huge_bytes_used) / (double)bytes) : 0;
     double shortest = 0;
     LLM_TRY(shortest_run(threads, read, READ_SECONDS, &shortest, err));
-    *out = (double)READ_BYTES / shortest * 1e-9;
+    out->read_gbps = (double)bytes / shortest * 1e-9;
     return LLM_OK;
 }
 
@@ -98,7 +107,7 @@ llm_status roofline_measure(const backend *b, uint32_t n_threads, roofline *out,
     std::unique_ptr<pool, void (*)(pool *)> threads(made, pool_free);
     LLM_TRY(pool_reserve(made, 1, err));
     out->n_threads = pool_n_threads(made);
-    LLM_TRY(measure_reading(made, &out->read_gbps, err));
+    LLM_TRY(measure_reading(made, out, err));
     return measure_dots(made, b, &out->dot_gmacs, err);
 }
 

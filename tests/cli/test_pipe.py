@@ -94,7 +94,7 @@ class Pipes(unittest.TestCase):
             self.assert_failed(run(*command), 2)
 
     def test_help(self):
-        for command in ("chat", "run", "tokenize", "logits", "info", "bench", "synth"):
+        for command in ("chat", "run", "tokenize", "logits", "info", "bench", "doctor", "synth"):
             result = run(command, "--help")
             self.assertEqual(0, result.returncode)
             self.assertEqual(2, result.stdout.decode().split("examples:")[1].count("llm " + command))

@@ -47,8 +47,10 @@ void dequantise_row(const weight *w, uint64_t row, float *out) {
 void embed(const pass *p, const plan_step *s, uint32_t token, float *scratch) {
     float *out = row_of_output(p, s->out, token);
     uint32_t n = (uint32_t)s->w->cols;
-    if (p->tokens[token] >= 0) dequantise_row(s->w, (uint64_t)p->tokens[token], out);
-    else memcpy(out, p->embd[token], n * sizeof(float));
+    if (p->tokens[token] >= 0)
+        dequantise_row(s->w, (uint64_t)p->tokens[token], out);
+    else
+        memcpy(out, p->embd[token], n * sizeof(float));
     if (!s->w2) return;
     dequantise_row(s->w2, (uint64_t)p->pos[token], scratch);
     for (uint32_t k = 0; k < n; k++) out[k] = out[k] + scratch[k];
@@ -114,9 +116,12 @@ size_t ref_kv_v_bytes(const kv_layer_shape *layer, kv_element type) {
 uint32_t ref_n_chunks(const pass *p, uint32_t step, uint32_t) {
     const plan_step *s = &p->program->steps[step];
     switch (s->op) {
-    case OP_LINEAR: case OP_GLU_LINEAR: return (uint32_t)((s->w->rows + REF_ROWS - 1) / REF_ROWS);
+    case OP_LINEAR:
+    case OP_GLU_LINEAR: return (uint32_t)((s->w->rows + REF_ROWS - 1) / REF_ROWS);
     case OP_ATTENTION: return p->n_tokens * s->attention.n_head_kv;
-    case OP_EMBED: case OP_ROPE_TABLE: case OP_ROPE_STORE: return p->n_tokens;
+    case OP_EMBED:
+    case OP_ROPE_TABLE:
+    case OP_ROPE_STORE: return p->n_tokens;
     default: return pass_rows(p, s->out >= 0 ? s->out : s->out_act8);
     }
 }
@@ -144,8 +149,8 @@ void ref_run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t, void 
 
 } // namespace
 
-const backend backend_ref = {"ref", ref_available, ref_supports, ref_weight_bytes, 1, ref_pack, ref_act8_bytes,
-                             ref_scratch_bytes, ref_kv_k_bytes, ref_kv_v_bytes, ref_n_chunks, ref_run_chunk,
-                             nullptr};
+const backend backend_ref = {"ref",        ref_available,  ref_supports,      ref_weight_bytes, 1,
+                             ref_pack,     ref_act8_bytes, ref_scratch_bytes, ref_kv_k_bytes,   ref_kv_v_bytes,
+                             ref_n_chunks, ref_run_chunk,  nullptr,           nullptr};
 
 } // namespace llm

@@ -20,9 +20,9 @@ using number_list = std::vector<int32_t>;
 // An option with two values.
 using string_pair = std::array<std::string, 2>;
 
-using option_target =
-    std::variant<bool *, std::string *, std::optional<std::string> *, uint32_t *, uint64_t *, float *,
-                 std::optional<uint64_t> *, std::vector<std::string> *, number_list *, string_pair *, byte_size *>;
+using option_target = std::variant<bool *, std::string *, std::optional<std::string> *, uint32_t *, uint64_t *, float *,
+                                   std::optional<uint64_t> *, std::optional<float> *, std::vector<std::string> *,
+                                   number_list *, string_pair *, byte_size *>;
 
 struct option_row {
     const char *names; // "-m,--model"; without a dash: a positional argument, also as one of several names

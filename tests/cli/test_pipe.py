@@ -74,8 +74,9 @@ class Pipes(unittest.TestCase):
         self.assertEqual("limit", done["finish"])
 
     def test_temperature_is_a_number(self):
-        self.assert_failed(chat("-p", "x", "--temp", "warm"), 2, "--temp", "warm")
-        self.assert_failed(chat("-p", "x", "--temp", "-1"), 2, "temperature")
+        for value, word in (("warm", "warm"), ("-1", "temperature")):
+            result = run("chat", *program.chat_model(), "-p", "x", "--temp", value)
+            self.assert_failed(result, 2, word)
 
     def test_session_file(self):
         with tempfile.TemporaryDirectory() as folder:

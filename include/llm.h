@@ -172,7 +172,7 @@ LLM_API llm_status llm_roofline_measure(const char *cpu_tier, uint32_t n_threads
 typedef struct llm_file llm_file;
 typedef struct llm_file_tensor {
     const char *name;
-    const char *format;  /* "Q4_0" */
+    const char *format;  /* "Q4_0"; "Q4_0 packed" in a packed file */
     uint32_t n_dims;
     uint64_t shape[4];   /* GGUF order: shape[0] is the row length */
     uint64_t bytes;
@@ -209,6 +209,14 @@ typedef struct llm_cost {
 /* Of a shape and type as for llm_synth, for the best CPU tier. */
 LLM_API llm_status llm_shape_get_cost(const char *shape, const char *type, llm_cost *out, llm_error *err);
 
+/* Writes the model at `path` as a packed file: a GGUF whose matrices have the layout in which this library's kernels
+ * read them. Loading maps it instead of reading it; results are the same bits, on every tier and machine. Other programs
+ * refuse it. `path` is only read; the output appears under its name when it is complete.
+ * Errors: those of llm_model_load; LLM_ERR_REFUSED: packed already; LLM_ERR_ARGUMENT: the output is the input;
+ * LLM_ERR_IO: no room, and others; LLM_CANCELLED. */
+LLM_API llm_status llm_pack(const char *path, const char *out_path, llm_progress_callback progress, void *user,
+                            llm_error *err);
+
 /* ------------------------------------------------------------------ models */
 
 typedef struct llm_model llm_model;
@@ -218,7 +226,8 @@ typedef struct llm_model_options {
     uint32_t n_threads;          /* for loading, without a pool; 0: as for llm_pool_options */
     llm_pool *pool;              /* may be NULL */
     const char *cpu_tier;        /* NULL: best; else a name from llm_cpu_tier, LLM_ERR_UNSUPPORTED when not to be had */
-    uint64_t mem_limit;          /* bytes for weights; LLM_ERR_BUDGET before anything is taken; 0: none */
+    uint64_t mem_limit;          /* bytes for weights, mapped ones not counted; LLM_ERR_BUDGET before anything is taken;
+                                    0: none */
     bool vocab_only;             /* tokenizer and metadata; no weights needed or loaded */
     const char *tokenizer_pre;   /* overrides an unknown tokenizer.ggml.pre; NULL: as the file says */
     llm_progress_callback progress;
@@ -226,9 +235,13 @@ typedef struct llm_model_options {
     llm_log_callback log;        /* kept by the model and its contexts */
     void *log_user;
     const llm_allocator *allocator; /* copied; NULL: the system's, huge pages where possible */
+    bool no_map;                 /* read a packed file into memory of its own, as other files are */
 } llm_model_options;
 
-/* Loads a model. The file may be read from again only during the call; it can be removed afterwards.
+/* Loads a model. The file is read during the call only and can be removed afterwards.
+ * A packed file (llm_pack) is mapped instead, from a path or a descriptor (there when `offset` is a multiple of 64): it
+ * loads at once, and processes share its pages. It can be removed too, but must not be changed or cut while the model
+ * lives; where it might be, set no_map.
  * Errors: LLM_ERR_IO, _NOT_GGUF, _DAMAGED, _TOO_NEW, _UNSUPPORTED (architecture, format, tokenizer), _BUDGET, _NOMEM,
  * LLM_CANCELLED (progress returned false). Any bytes given as a file end in success or one of these. */
 LLM_API llm_status llm_model_load(const char *path, const llm_model_options *options, llm_model **out, llm_error *err);
@@ -305,9 +318,12 @@ LLM_API llm_status llm_context_set_threads(llm_context *context, uint32_t n_thre
 /* Memory that a model and one context would take, from metadata alone. Bytes. */
 typedef struct llm_estimate {
     uint64_t weights;  /* private, held once */
+    uint64_t mapped;   /* weights of a packed file that are used in place: shared with other processes, and given back
+                          to the system when it is short of memory */
+    uint64_t vocab;    /* tokenizer; a close guess */
     uint64_t kv;       /* when all n_ctx positions of all sequences are used; taken in blocks as they fill */
     uint64_t scratch;  /* activations, outputs of one pass, thread scratch */
-    uint64_t load_peak;/* beyond weights, while loading */
+    uint64_t load_peak;/* beyond weights and vocab, while loading */
     uint32_t n_ctx;    /* the context size that was counted */
 } llm_estimate;
 LLM_API llm_status llm_estimate_memory(const char *path, const llm_model_options *model_options,

@@ -19,3 +19,4 @@ int run_info(const command &self, int argc, char **argv);
 int run_bench(const command &self, int argc, char **argv);
 int run_doctor(const command &self, int argc, char **argv);
 int run_synth(const command &self, int argc, char **argv);
+int run_pack(const command &self, int argc, char **argv);

@@ -25,6 +25,8 @@ static const command commands[] = {
      {"llm doctor", "llm doctor -t 1 --json"}, run_doctor},
     {"synth", "Write a model of random weights with a known shape.",
      {"llm synth --shape smol-135m --type Q4_0 -o random.gguf", "llm synth --list"}, run_synth},
+    {"pack", "Write a model in the layout that loads at once.",
+     {"llm pack model.gguf model-packed.gguf", "llm pack model.gguf model-packed.gguf --json"}, run_pack},
 };
 // clang-format on
 

@@ -10,9 +10,23 @@ uint64_t fnv1a(uint64_t hash, const void *data, size_t n) {
     return hash;
 }
 
+// Keys that say how a file is laid out and not what the model is: packed or joined, it stays the same model.
+bool key_is_about_storage(const std::string &key) {
+    return key == "general.alignment" || key.compare(0, 6, "split.") == 0 || key.compare(0, 14, "libllm.packed.") == 0;
+}
+
+uint64_t header_memory(const gguf_file *file) {
+    uint64_t bytes = file->tensors.size() * sizeof(gguf_tensor);
+    for (const auto &entry : file->metadata)
+        bytes += sizeof entry + entry.second.data.capacity() + entry.second.text.capacity() +
+                 entry.second.strings.capacity() * sizeof(std::string_view);
+    return bytes;
+}
+
 uint64_t hash_headers(const gguf_file *file) {
     uint64_t hash = 1469598103934665603ull;
     for (const auto &entry : file->metadata) {
+        if (key_is_about_storage(entry.first)) continue;
         hash = fnv1a(hash, entry.first.data(), entry.first.size());
         hash = fnv1a(hash, entry.second.data.data(), entry.second.data.size());
         hash = fnv1a(hash, entry.second.text.data(), entry.second.text.size());
@@ -47,6 +61,7 @@ llm_status read_identity(loader *l, llm_error *err) {
     m->has_template = gguf_find(l->file, "tokenizer.chat_template") != nullptr;
     m->chat_template = std::string(gguf_string_or(l->file, "tokenizer.chat_template", ""));
     m->hash = hash_headers(l->file);
+    m->metadata_bytes = header_memory(l->file);
     return LLM_OK;
 }
 
@@ -73,7 +88,9 @@ llm_status read_shape(loader *l, llm_error *err) {
     return LLM_OK;
 }
 
-llm_status prepare(loader *l, llm_error *err) {
+} // namespace
+
+llm_status load_description(loader *l, llm_error *err) {
     LLM_TRY(read_identity(l, err));
     if (l->m->vocab_only) return LLM_OK;
     LLM_TRY(read_shape(l, err));
@@ -88,6 +105,8 @@ model *new_model(const model_load_options *options) {
     m->cpu = options->cpu ? options->cpu : backend_best();
     return m;
 }
+
+namespace {
 
 using step_list = llm_status (*const *)(loader *, llm_error *);
 
@@ -105,12 +124,12 @@ llm_status run_steps(gguf_file *file, const model_load_options *options, step_li
 } // namespace
 
 llm_status model_load(gguf_file *file, const model_load_options *options, model **out, llm_error *err) {
-    llm_status (*const all[])(loader *, llm_error *) = {prepare, load_vocab, stream_weights};
+    llm_status (*const all[])(loader *, llm_error *) = {load_description, load_vocab, stream_weights};
     return run_steps(file, options, all, options->vocab_only ? 2 : 3, out, err);
 }
 
 llm_status model_describe(gguf_file *file, const model_load_options *options, model **out, llm_error *err) {
-    llm_status (*const only[])(loader *, llm_error *) = {prepare};
+    llm_status (*const only[])(loader *, llm_error *) = {load_description};
     return run_steps(file, options, only, 1, out, err);
 }
 

@@ -17,7 +17,10 @@ struct loader {
     std::vector<row_range> matrix_source; // beside model::matrices
     std::vector<size_t> vector_at;        // beside model::vectors: where in vector_data, which grows meanwhile
 };
+model *new_model(const model_load_options *options);
 
+// Everything but the vocabulary and the matrices' data.
+llm_status load_description(loader *l, llm_error *err);
 // Finds every weight of the family's table, checks its shape and reads the vectors.
 llm_status resolve_weights(loader *l, llm_error *err);
 // Takes memory for the matrices and fills it.

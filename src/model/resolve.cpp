@@ -1,4 +1,5 @@
 // Which rows of which tensor each weight of the family's table is.
+#include "backend/packed.h"
 #include "model/loading.h"
 
 namespace llm {
@@ -20,8 +21,8 @@ llm_status check_shape(const gguf_tensor *t, uint64_t rows, uint64_t cols, llm_e
     bool fits = vector ? t->shape[0] == rows && t->shape[1] == 1 : t->shape[0] == cols && t->shape[1] == rows;
     if (fits && t->shape[2] == 1 && t->shape[3] == 1) return LLM_OK;
     std::string expected = "[" + std::to_string(rows) + (vector ? "]" : ", " + std::to_string(cols) + "]");
-    return fail(err, LLM_ERR_DAMAGED, "tensor \"%s\" has shape %s; expected %s", t->name.c_str(),
-                shape_text(t).c_str(), expected.c_str());
+    return fail(err, LLM_ERR_DAMAGED, "tensor \"%s\" has shape %s; expected %s", t->name.c_str(), shape_text(t).c_str(),
+                expected.c_str());
 }
 
 llm_status check_format(const gguf_tensor *t, llm_error *err) {
@@ -29,6 +30,32 @@ llm_status check_format(const gguf_tensor *t, llm_error *err) {
     if (format && format->dequantise) return LLM_OK;
     return fail(err, LLM_ERR_UNSUPPORTED, "tensor \"%s\" has format %s, which is not supported by this build",
                 t->name.c_str(), format ? format->name : std::to_string(t->format).c_str());
+}
+
+// The reader knows only that the bytes are in the file: whether they are the panels of this shape is known here.
+llm_status check_packed(const gguf_tensor *t, role_kind kind, uint64_t first_row, llm_error *err) {
+    uint64_t expected = packed_bytes(format_by_id(t->format), t->shape[1], t->shape[0]);
+    if (kind == ROLE_VECTOR)
+        return fail(err, LLM_ERR_DAMAGED, "tensor \"%s\" is packed; expected plain numbers", t->name.c_str());
+    if (expected == 0)
+        return fail(err, LLM_ERR_UNSUPPORTED, "tensor \"%s\" is packed as %s, for which this build has no layout",
+                    t->name.c_str(), format_by_id(t->format)->name);
+    if (t->bytes != expected)
+        return fail(err, LLM_ERR_DAMAGED, "tensor \"%s\" is packed into %llu bytes; expected %llu", t->name.c_str(),
+                    (unsigned long long)t->bytes, (unsigned long long)expected);
+    if (first_row % PACKED_ROWS != 0)
+        return fail(err, LLM_ERR_DAMAGED,
+                    "tensor \"%s\" is packed, but one of its parts begins at row %llu; expected a "
+                    "multiple of %u",
+                    t->name.c_str(), (unsigned long long)first_row, PACKED_ROWS);
+    return LLM_OK;
+}
+
+// Whether the weight can be used where it is in the file.
+bool can_stay(const loader *l, const gguf_tensor *t) {
+    const file_source *part = &l->file->parts[t->file];
+    return t->packed && l->m->cpu->takes_packed && !l->options->no_map && part->fd >= 0 &&
+           (part->base + t->offset) % 64 == 0;
 }
 
 // Finds the tensor of a role by its own name, else as part of a fused one. Not there: out->tensor is NULL.
@@ -47,6 +74,7 @@ llm_status find_rows(const loader *l, const role_row *row, uint32_t layer, row_r
     if (!t) return LLM_OK;
     LLM_TRY(check_shape(t, rows, cols, err));
     LLM_TRY(check_format(t, err));
+    if (t->packed) LLM_TRY(check_packed(t, row->kind, out->first, err));
     out->tensor = t;
     return LLM_OK;
 }
@@ -91,6 +119,7 @@ llm_status resolve_weight(loader *l, const family_weight &wanted, uint32_t layer
     w->cols = dimension_of(&m->h, row->cols);
     m->matrix_of[slot] = w;
     l->matrix_source.push_back(from);
+    m->in_place.push_back(can_stay(l, from.tensor));
     if (m->cpu->supports(w->format)) return LLM_OK;
     return fail(err, LLM_ERR_UNSUPPORTED, "tensor \"%s\" has format %s, which the CPU tier %s does not support",
                 w->name.c_str(), w->format->name, m->cpu->name);

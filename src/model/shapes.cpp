@@ -6,6 +6,7 @@ namespace llm {
 // clang-format off
 static const synth_shape shapes[] = {
     // name           family  layers  embd     ff heads  kv  head   vocab     ctx  base    eps   tied   bias stretch more
+    {"tiny-256",     "llama",  1,  256,   512,    4,  2,  64,    320,    512,   1e4f, 1e-5f, false, false,  0, nullptr}, // nobody's: for tests
     {"stories-15m",  "llama",  6,  288,   768,    6,  6,  48,  32000,    256,   1e4f, 1e-5f, true,  false,  0, nullptr},
     {"smol-135m",    "llama", 30,  576,  1536,    9,  3,  64,  49152,   2048,   1e4f, 1e-5f, true,  false,  0, nullptr},
     {"qwen2-0.5b",   "qwen2", 24,  896,  4864,   14,  2,  64, 151936,  32768,   1e6f, 1e-6f, true,  true,   0, nullptr},

@@ -1,3 +1,4 @@
+#include "backend/ref/groups.h"
 #include "backend/ref/ref.h"
 #include "core/fmath.h"
 #include "graph/rope.h"
@@ -88,7 +89,9 @@ void elementwise(const pass *p, const plan_step *s, uint32_t row) {
 }
 
 bool ref_available() { return true; }
-bool ref_supports(const block_format *format) { return format->dequantise != nullptr; }
+bool ref_supports(const block_format *format) {
+    return format->dequantise && (!format->quantised || find_group_decoder(format->id));
+}
 size_t ref_weight_bytes(const block_format *format, uint64_t rows, uint64_t cols) {
     return (rows * format_bytes(format, cols) + 63) / 64 * 64;
 }
@@ -149,8 +152,21 @@ void ref_run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t, void 
 
 } // namespace
 
-const backend backend_ref = {"ref",        ref_available,  ref_supports,      ref_weight_bytes, 1,
-                             ref_pack,     ref_act8_bytes, ref_scratch_bytes, ref_kv_k_bytes,   ref_kv_v_bytes,
-                             ref_n_chunks, ref_run_chunk,  nullptr,           nullptr};
+const backend backend_ref = {"ref",
+                             ref_available,
+                             ref_supports,
+                             ref_weight_bytes,
+                             1,
+                             ref_pack,
+                             ref_act8_bytes,
+                             ref_scratch_bytes,
+                             false,
+                             ref_kv_k_bytes,
+                             ref_kv_v_bytes,
+                             ref_n_chunks,
+                             ref_run_chunk,
+                             false,
+                             nullptr,
+                             nullptr};
 
 } // namespace llm

@@ -204,7 +204,9 @@ typedef struct llm_cost {
     uint64_t token_bytes;  /* of those that are read whole to generate a token: without embeddings that are looked up */
     uint64_t layer_macs;   /* multiply-accumulates of the layers' matrices for one token */
     uint64_t head_macs;    /* of the output matrix for one token whose logits are wanted */
-    uint64_t kv_bytes;     /* of the F16 cache for one position of all layers */
+    uint64_t kv_bytes;     /* of the F16 cache for one position, in the layers that see all positions */
+    uint64_t kv_window_bytes; /* the same in the layers that see the last n_window positions only */
+    uint64_t n_window;
 } llm_cost;
 /* Of a shape and type as for llm_synth, for the best CPU tier. */
 LLM_API llm_status llm_shape_get_cost(const char *shape, const char *type, llm_cost *out, llm_error *err);

@@ -30,7 +30,10 @@ void bench_limits(const llm_cost &cost, bench_result &result) {
     for (bench_row &row : result.rows) {
         const llm_roofline *limits = limits_of(result, row.n_threads);
         if (!limits) continue;
-        double cache = double(cost.kv_bytes) * (result.kv_type == "f32" ? 2 : 1) * (row.depth + row.n / 2.0);
+        double seen = row.depth + row.n / 2.0;
+        double cache =
+            double(cost.kv_bytes) * seen + double(cost.kv_window_bytes) * std::min(seen, double(cost.n_window));
+        if (result.kv_type == "f32") cache *= 2;
         if (row.kind == bench_kind::prompt) row.limit = limits->dot_gmacs * 1e9 / double(cost.layer_macs);
         if (row.kind == bench_kind::generation)
             row.limit = limits->read_gbps * 1e9 / (double(cost.token_bytes) + cache);

@@ -35,7 +35,7 @@ static void find_fit(const char *type, doctor_report &report) {
         llm_cost cost = {};
         cost.size = sizeof cost;
         if (llm_shape_get_cost(shape, type, &cost, nullptr) != LLM_OK) continue;
-        uint64_t bytes = cost.weight_bytes + cost.kv_bytes * CONTEXT + SCRATCH;
+        uint64_t bytes = cost.weight_bytes + (cost.kv_bytes + cost.kv_window_bytes) * CONTEXT + SCRATCH;
         if (report.machine.memory_available && bytes > report.machine.memory_available) continue;
         fit = {type, shape, bytes, report.limits.dot_gmacs * 1e9 / double(cost.layer_macs),
                report.limits.read_gbps * 1e9 / double(cost.token_bytes)};

@@ -15,7 +15,8 @@ template <class Result> static void give(Result result, Result *out) {
 }
 
 static llm_cost public_cost(const model_cost &c) {
-    return {0, c.n_params, c.weight_bytes, c.token_bytes, c.layer_macs, c.head_macs, c.kv_bytes};
+    return {0,           c.n_params, c.weight_bytes,    c.token_bytes, c.layer_macs,
+            c.head_macs, c.kv_bytes, c.kv_window_bytes, c.n_window};
 }
 
 llm_status llm_synth(const char *shape, const char *type, uint64_t seed, const char *path,

@@ -13,4 +13,10 @@ void cost_add(model_cost *cost, const backend *b, role id, bool is_head, const b
     if (is_head) cost->head_macs += rows * cols;
 }
 
+void cost_add_cache(model_cost *cost, const backend *b, const kv_layer_shape &layer, uint64_t window) {
+    const uint64_t bytes = (b->kv_k_bytes(&layer, KV_F16) + b->kv_v_bytes(&layer, KV_F16)) / KV_BLOCK;
+    (window ? cost->kv_window_bytes : cost->kv_bytes) += bytes;
+    if (window) cost->n_window = window;
+}
+
 } // namespace llm

@@ -4,6 +4,7 @@
 namespace llm {
 
 static size_t slot(role id, uint32_t layer) {
+    if (id == ROLE_NONE) return SIZE_MAX;
     return (size_t)(role_is_per_layer(id) ? layer + 1 : 0) * ROLE_COUNT + id;
 }
 
@@ -46,9 +47,8 @@ void model_get_cost(const model *m, model_cost *out) {
         if (const weight *w = m->matrix_of[i])
             cost_add(out, m->cpu, (role)(i % ROLE_COUNT), w == head, w->format, w->rows, w->cols);
     out->n_params = m->n_params;
-    kv_shape kv;
-    model_kv_shape(m, KV_F16, KV_F16, &kv);
-    out->kv_bytes = kv.block_bytes / KV_BLOCK;
+    const kv_layer_shape layer = {(uint32_t)m->h.n_head_kv, (uint32_t)m->h.head_k, (uint32_t)m->h.head_v};
+    for (const layer_hparams &l : m->h.layers) cost_add_cache(out, m->cpu, layer, l.window);
 }
 
 void model_graph(const model *m, graph *out) { m->kind->build(m, out); }

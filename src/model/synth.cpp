@@ -4,6 +4,7 @@
 #include "model/random_weights.h"
 #include "text/byte_letters.h"
 #include <deque>
+#include <string.h>
 
 namespace llm {
 
@@ -80,7 +81,7 @@ void write_vocabulary(synth *s) {
 
 void write_numbers(synth *s) {
     const synth_shape *h = s->shape;
-    bool rms = family_find(h->architecture)->eps == EPS_RMS;
+    bool rms = family_find(h->architecture)->rules.eps == EPS_RMS;
     const synth_key common[] = {
         {"block_count", (double)h->n_layer, true},
         {"context_length", (double)h->n_ctx, true},
@@ -202,6 +203,12 @@ llm_status find(const char *shape, const char *type, const synth_shape **out_sha
                 synth_type_names().c_str());
 }
 
+uint64_t window_of(const synth_shape *shape) {
+    for (const synth_key *k = shape->more; k && k->key; k++)
+        if (strcmp(k->key, "attention.sliding_window") == 0) return (uint64_t)k->value;
+    return 0;
+}
+
 } // namespace
 
 void synth_tensors(const synth_shape *shape, const synth_type *type, std::vector<synth_tensor> *out) {
@@ -209,11 +216,9 @@ void synth_tensors(const synth_shape *shape, const synth_type *type, std::vector
     const family *kind = family_find(shape->architecture);
     for (bool per_layer : {false, true})
         for (uint32_t layer = 0; layer < (per_layer ? shape->n_layer : 1); layer++)
-            for (size_t i = 0; i < kind->n_weights; i++) {
-                const role id = kind->weights[i].id;
-                if (role_is_per_layer(id) == per_layer && wanted(shape, kind->weights[i]))
-                    out->push_back(tensor_of(shape, type, &h, id, layer));
-            }
+            for (size_t i = 0; const family_weight *weight = family_weight_at(kind, i); i++)
+                if (role_is_per_layer(weight->id) == per_layer && wanted(shape, *weight))
+                    out->push_back(tensor_of(shape, type, &h, weight->id, layer));
 }
 
 llm_status synth_cost(const char *shape_name, const char *type_name, const backend *b, model_cost *out,
@@ -231,10 +236,10 @@ llm_status synth_cost(const char *shape_name, const char *type_name, const backe
         else
             out->n_params += t.cols;
     }
-    kv_shape kv = {KV_F16, KV_F16, {}, {}, 0};
-    kv.layers.assign(shape->n_layer, {shape->n_head_kv, shape->head, shape->head});
-    kv_shape_finish(&kv, b);
-    out->kv_bytes = kv.block_bytes / KV_BLOCK;
+    const uint32_t period = family_find(shape->architecture)->rules.local_period;
+    for (uint32_t i = 1; i <= shape->n_layer; i++)
+        cost_add_cache(out, b, {shape->n_head_kv, shape->head, shape->head},
+                       period && i % period ? window_of(shape) : 0);
     return LLM_OK;
 }
 

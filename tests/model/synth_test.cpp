@@ -24,6 +24,7 @@ TEST_CASE("shapes have the parameters of the published models", "[model]") {
         uint64_t n_params;
     } published[] = {{"stories-15m", 15191712},    {"smol-135m", 134515008},    {"qwen2-0.5b", 494032768},
                      {"llama-3.2-1b", 1235814432}, {"llama-2-7b", 6738415616},  {"llama-3-8b", 8030261248},
+                     {"qwen3-0.6b", 596049920},    {"gemma3-270m", 268098176},  {"gemma3-1b", 999885952},
                      {"llama-2-13b", 13015864320}, {"llama-3-70b", 70553706496}};
     // Llama 3.2 has 32 rotary factors besides its 1,235,814,400 parameters.
     for (const auto &row : published) {

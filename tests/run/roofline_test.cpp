@@ -23,19 +23,24 @@ TEST_CASE("the roofline of every tier", "[roofline]") {
 }
 
 TEST_CASE("costs of a loaded model are those of its shape", "[roofline]") {
-    temporary_folder folder;
-    llm_model *model = nullptr;
-    llm_cost loaded = {}, expected = {};
-    loaded.size = expected.size = sizeof loaded;
-    REQUIRE(llm_synth("stories-15m", "Q4_0", 1, (folder / "m").c_str(), nullptr, nullptr, nullptr) == LLM_OK);
-    REQUIRE(llm_model_load((folder / "m").c_str(), nullptr, &model, nullptr) == LLM_OK);
-    REQUIRE(llm_model_get_cost(model, &loaded, nullptr) == LLM_OK);
-    llm_model_free(model);
-    REQUIRE(llm_shape_get_cost("stories-15m", "Q4_0", &expected, nullptr) == LLM_OK);
-    CHECK(loaded.n_params == expected.n_params);
-    CHECK(loaded.weight_bytes == expected.weight_bytes);
-    CHECK(loaded.token_bytes == expected.token_bytes);
-    CHECK(loaded.layer_macs == expected.layer_macs);
-    CHECK(loaded.head_macs == expected.head_macs);
-    CHECK(loaded.kv_bytes == expected.kv_bytes);
+    for (const char *shape : {"stories-15m", "tiny-256"}) {
+        INFO(shape);
+        temporary_folder folder;
+        llm_model *model = nullptr;
+        llm_cost loaded = {}, expected = {};
+        loaded.size = expected.size = sizeof loaded;
+        REQUIRE(llm_synth(shape, "Q4_0", 1, (folder / "m").c_str(), nullptr, nullptr, nullptr) == LLM_OK);
+        REQUIRE(llm_model_load((folder / "m").c_str(), nullptr, &model, nullptr) == LLM_OK);
+        REQUIRE(llm_model_get_cost(model, &loaded, nullptr) == LLM_OK);
+        llm_model_free(model);
+        REQUIRE(llm_shape_get_cost(shape, "Q4_0", &expected, nullptr) == LLM_OK);
+        CHECK(loaded.n_params == expected.n_params);
+        CHECK(loaded.weight_bytes == expected.weight_bytes);
+        CHECK(loaded.token_bytes == expected.token_bytes);
+        CHECK(loaded.layer_macs == expected.layer_macs);
+        CHECK(loaded.head_macs == expected.head_macs);
+        CHECK(loaded.kv_bytes == expected.kv_bytes);
+        CHECK(loaded.kv_window_bytes == expected.kv_window_bytes);
+        CHECK(loaded.n_window == expected.n_window);
+    }
 }

@@ -127,10 +127,15 @@ double rope_factor(const synth_shape *shape, uint64_t pair) {
     return 1 / ((1 - keep) / (double)shape->rope_stretch + keep);
 }
 
-// Gains are 1, biases small.
+// Gains are 1, biases small. A norm of what a layer adds has a gain that makes it outweigh the embedding (deviation_of),
+// which families with such norms scale up.
+float vector_value(const synth_tensor &t) {
+    if (t.name.find(".bias") != std::string::npos) return 0.01f;
+    return t.id == ROLE_ATTN_POST_NORM || t.id == ROLE_FFN_POST_NORM ? 16.0f : 1.0f;
+}
+
 llm_status write_vector(synth *s, const synth_tensor &t, llm_error *err) {
-    const bool bias = t.name.find(".bias") != std::string::npos;
-    std::vector<float> values(t.cols, bias ? 0.01f : 1.0f);
+    std::vector<float> values(t.cols, vector_value(t));
     if (t.id == ROLE_ROPE_FREQS)
         for (size_t i = 0; i < values.size(); i++) values[i] = (float)rope_factor(s->shape, i);
     return gguf_writer_write(s->w, values.data(), values.size() * sizeof(float), err);

@@ -1,3 +1,4 @@
+#include "backend/ref/groups.h"
 #include "backend/ref/ref.h"
 #include "core/fmath.h"
 #include "graph/rope.h"
@@ -47,8 +48,10 @@ void dequantise_row(const weight *w, uint64_t row, float *out) {
 void embed(const pass *p, const plan_step *s, uint32_t token, float *scratch) {
     float *out = row_of_output(p, s->out, token);
     uint32_t n = (uint32_t)s->w->cols;
-    if (p->tokens[token] >= 0) dequantise_row(s->w, (uint64_t)p->tokens[token], out);
-    else memcpy(out, p->embd[token], n * sizeof(float));
+    if (p->tokens[token] >= 0)
+        dequantise_row(s->w, (uint64_t)p->tokens[token], out);
+    else
+        memcpy(out, p->embd[token], n * sizeof(float));
     if (!s->w2) return;
     dequantise_row(s->w2, (uint64_t)p->pos[token], scratch);
     for (uint32_t k = 0; k < n; k++) out[k] = out[k] + scratch[k];
@@ -86,7 +89,9 @@ void elementwise(const pass *p, const plan_step *s, uint32_t row) {
 }
 
 bool ref_available() { return true; }
-bool ref_supports(const block_format *format) { return format->dequantise != nullptr; }
+bool ref_supports(const block_format *format) {
+    return format->dequantise && (!format->quantised || find_group_decoder(format->id));
+}
 size_t ref_weight_bytes(const block_format *format, uint64_t rows, uint64_t cols) {
     return (rows * format_bytes(format, cols) + 63) / 64 * 64;
 }
@@ -114,9 +119,12 @@ size_t ref_kv_v_bytes(const kv_layer_shape *layer, kv_element type) {
 uint32_t ref_n_chunks(const pass *p, uint32_t step, uint32_t) {
     const plan_step *s = &p->program->steps[step];
     switch (s->op) {
-    case OP_LINEAR: case OP_GLU_LINEAR: return (uint32_t)((s->w->rows + REF_ROWS - 1) / REF_ROWS);
+    case OP_LINEAR:
+    case OP_GLU_LINEAR: return (uint32_t)((s->w->rows + REF_ROWS - 1) / REF_ROWS);
     case OP_ATTENTION: return p->n_tokens * s->attention.n_head_kv;
-    case OP_EMBED: case OP_ROPE_TABLE: case OP_ROPE_STORE: return p->n_tokens;
+    case OP_EMBED:
+    case OP_ROPE_TABLE:
+    case OP_ROPE_STORE: return p->n_tokens;
     default: return pass_rows(p, s->out >= 0 ? s->out : s->out_act8);
     }
 }

@@ -11,7 +11,10 @@ TEST_CASE("packing can be undone for every format, bit by bit", "[cpu]") {
     for (const block_format *f : panel_formats()) {
         packed_inverse inverse;
         INFO(f->name);
-        REQUIRE(packed_inverse_find(f, &inverse));
+        // More than moving bits: digits of base three become digits of base two, and bytes that mean no scale become 0.
+        const bool one_way = f->id == FORMAT_TQ1_0 || f->id == FORMAT_NVFP4;
+        REQUIRE(packed_inverse_find(f, &inverse) == !one_way);
+        if (one_way) continue;
         for (uint32_t rows : {1, 15, 16, 17, 40}) {
             const uint64_t cols = 2 * f->block_size + (f->block_size == 1 ? 35 : 0);
             std::vector<uint8_t> file(rows * format_bytes(f, cols)), back(file.size(), 0xee);

@@ -283,6 +283,42 @@ TEST_CASE("packing refuses to write over what it reads", "[pack]") {
     CHECK(read_bytes(in) == original);
 }
 
+namespace {
+
+// A model with 2^30 words in its vocabulary, of which only the headers are on the disk: the file has holes.
+uint64_t write_sparse(const std::string &path) {
+    llm::gguf_file file;
+    llm_error err = {};
+    expect_ok(llm::gguf_open(own_data("qwen2.gguf").c_str(), &file, &err), err);
+    llm::gguf_writer *w = nullptr;
+    expect_ok(llm::gguf_writer_open(path.c_str(), &w, &err), err);
+    for (const auto &[key, value] : file.metadata) llm::gguf_writer_set_value(w, key, value);
+    for (const llm::gguf_tensor &t : file.tensors) {
+        uint64_t shape[] = {t.shape[0], t.name == "token_embd.weight" ? (uint64_t)1 << 30 : t.shape[1]};
+        llm::gguf_writer_add_tensor(w, t.name, t.format, t.n_dims, shape);
+    }
+    expect_ok(llm::gguf_writer_begin_data(w, &err), err);
+    const uint64_t bytes = llm::gguf_writer_file_bytes(w);
+    std::filesystem::rename(path + ".tmp", path);
+    llm::gguf_writer_abandon(w);
+    llm::gguf_close(&file);
+    std::error_code too_large; // for this file system
+    std::filesystem::resize_file(path, bytes, too_large);
+    return too_large ? 0 : bytes;
+}
+
+} // namespace
+
+TEST_CASE("packing asks for room before it begins", "[pack]") {
+    temporary_folder f;
+    const uint64_t bytes = write_sparse(f / "in.gguf");
+    if (bytes == 0 || std::filesystem::space(f.path).available >= bytes) return; // it would fit
+    llm_error err = {};
+    CHECK(llm_pack((f / "in.gguf").c_str(), (f / "out.gguf").c_str(), nullptr, nullptr, &err) == LLM_ERR_IO);
+    CHECK(std::string(err.message).find("are free on its file system") != std::string::npos);
+    CHECK(std::distance(std::filesystem::directory_iterator(f.path), {}) == 1);
+}
+
 TEST_CASE("packing that is stopped leaves nothing", "[pack]") {
     temporary_folder f;
     for (int at : {0, 1, 7}) {

@@ -4,6 +4,7 @@
 namespace llm {
 
 static size_t slot(role id, uint32_t layer) {
+    if (id == ROLE_NONE) return SIZE_MAX;
     return (size_t)(role_is_per_layer(id) ? layer + 1 : 0) * ROLE_COUNT + id;
 }
 

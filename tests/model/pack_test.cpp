@@ -13,8 +13,9 @@ using namespace llm_test;
 
 namespace {
 
-const char *const own_models[] = {"stories260K-f32.gguf", "qmodel-q4_0.gguf", "qmodel-q4_k_m.gguf", "gpt2.gguf",
-                                  "llama-bias.gguf",      "qwen2.gguf",       "llama-gqa-tied.gguf"};
+const char *const own_models[] = {"stories260K-f32.gguf", "qmodel-q4_0.gguf", "qmodel-q4_k_m.gguf",  "gpt2.gguf",
+                                  "llama-bias.gguf",      "qwen2.gguf",       "llama-gqa-tied.gguf", "qwen3.gguf",
+                                  "gemma3.gguf"};
 
 void pack(const std::string &from, const std::string &to) {
     llm_error err = {};

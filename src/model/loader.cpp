@@ -102,9 +102,7 @@ model *new_model(const model_load_options *options) {
     m->vocab_only = options->vocab_only;
     m->log = options->log;
     m->allocator = memory_allocator(options->allocator);
-    m->cpu = options->cpu;
-    for (const backend *const *b = backend_table(); !m->cpu && *b; b++)
-        if ((*b)->available()) m->cpu = *b;
+    m->cpu = options->cpu ? options->cpu : backend_best();
     return m;
 }
 

@@ -27,18 +27,24 @@ void run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads,
     cpu_run_chunk(&KERNELS, p, step, chunk, n_threads, scratch);
 }
 
-template <const cpu_kernels &KERNELS> constexpr backend tier(const char *name, bool (*available)()) {
-    return {name,       available,         supports,       weight_bytes,   PANEL_ROWS,        pack,
-            act8_bytes, cpu_scratch_bytes, true, cpu_kv_k_bytes, cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>,
-            true};
+template <const cpu_kernels &KERNELS> uint64_t dots(uint64_t rounds) { return KERNELS.dots(rounds); }
+
+template <const cpu_kernels &KERNELS> constexpr backend tier(const char *name, bool (*available)(), const char *needs) {
+    return {name,           available,         supports,           weight_bytes, PANEL_ROWS,
+            pack,           act8_bytes,        cpu_scratch_bytes,  true,         cpu_kv_k_bytes,
+            cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>, true,         dots<KERNELS>,
+            needs};
 }
 
 } // namespace
 
 #if defined(__x86_64__) || defined(_M_X64)
-const backend backend_avx2 = tier<kernels_avx2>("avx2", [] { return cpu()->avx2; });
-const backend backend_avxvnni = tier<kernels_avxvnni>("avxvnni", [] { return cpu()->avxvnni; });
-const backend backend_avx512 = tier<kernels_avx512>("avx512", [] { return cpu()->avx512; });
+const backend backend_avx2 = tier<kernels_avx2>(
+    "avx2", [] { return cpu()->avx2; }, "AVX2, FMA and F16C");
+const backend backend_avxvnni = tier<kernels_avxvnni>(
+    "avxvnni", [] { return cpu()->avxvnni; }, "AVX-VNNI and AVX2");
+const backend backend_avx512 = tier<kernels_avx512>(
+    "avx512", [] { return cpu()->avx512; }, "AVX-512 F, BW, VL, DQ and VNNI");
 #endif
 
 } // namespace llm

@@ -112,6 +112,8 @@ struct cpu_kernels {
     // Joins two runs of keys, the earlier one first; the result replaces the earlier.
     void (*attend_merge)(const attention_pass *earlier, const attention_pass *later);
     bool (*attend_finish)(const attention_pass *a); // out = out / sum
+
+    uint64_t (*dots)(uint64_t rounds); // see backend.h
 };
 
 extern const cpu_kernels kernels_avx2, kernels_avxvnni, kernels_avx512;

@@ -40,8 +40,8 @@ struct tiny_model {
 inline const weight *tiny_matrix(tiny_model *m, random_source *r, const block_format *f, uint32_t rows, uint32_t cols) {
     std::vector<float> x(size_t(rows) * cols);
     for (float &v : x) v = r->gauss() / 8;
-    m->files.emplace_back(rows * format_bytes(f, cols));
-    f->quantise(x.data(), m->files.back().data(), x.size());
+    m->files.push_back(random_blocks(r, f, rows, cols, DATA_SMALL));
+    if (f->quantise) f->quantise(x.data(), m->files.back().data(), x.size());
     m->weights.push_back({"w" + std::to_string(m->weights.size()), f, rows, cols, nullptr});
     return &m->weights.back();
 }

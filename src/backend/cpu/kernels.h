@@ -6,6 +6,7 @@
 // Every kernel gives the bits that CONTRACT.md defines, so a tier, a split into calls and a number of tokens never
 // show.
 #pragma once
+#include "backend/cpu/panel_kinds.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,20 +16,9 @@ constexpr uint32_t PANEL_ROWS = 16; // rows of a weight panel, and keys of a K p
 constexpr uint32_t MAX_TOKENS = 8;  // of one kernel call: what registers can hold
 constexpr uint32_t KEY_TILE = 64;
 
-enum panel_kind : uint8_t {
-    PANEL_F32,
-    PANEL_F16,
-    PANEL_BF16,
-    PANEL_Q4_0,
-    PANEL_Q4_1,
-    PANEL_Q5_0,
-    PANEL_Q5_1,
-    PANEL_Q8_0,
-    PANEL_Q4_K,
-    PANEL_Q5_K,
-    PANEL_Q6_K,
-    PANEL_KINDS
-};
+#define LLM_PANEL_KIND(name, kernel) PANEL_##name,
+enum panel_kind : uint8_t { LLM_PANEL_KINDS(LLM_PANEL_KIND) PANEL_KINDS };
+#undef LLM_PANEL_KIND
 
 // 32 activations of one token, quantised (CONTRACT.md section 3). The integer chains of formats whose codes have an
 // offset start at -offset * (sum of q): these products are kept ready, a shift per chain cost 5 % of a prompt's time.

@@ -1,3 +1,4 @@
+#include "backend/ref/groups.h"
 #include "backend/ref/ref.h"
 #include "core/fmath.h"
 #include "graph/rope.h"
@@ -97,7 +98,9 @@ void elementwise(const pass *p, const plan_step *s, uint32_t row) {
 }
 
 bool ref_available() { return true; }
-bool ref_supports(const block_format *format) { return format->dequantise != nullptr; }
+bool ref_supports(const block_format *format) {
+    return format->dequantise && (!format->quantised || find_group_decoder(format->id));
+}
 size_t ref_weight_bytes(const block_format *format, uint64_t rows, uint64_t cols) {
     return (rows * format_bytes(format, cols) + 63) / 64 * 64;
 }
@@ -125,9 +128,12 @@ size_t ref_kv_v_bytes(const kv_layer_shape *layer, kv_element type) {
 uint32_t ref_n_chunks(const pass *p, uint32_t step, uint32_t) {
     const plan_step *s = &p->program->steps[step];
     switch (s->op) {
-    case OP_LINEAR: case OP_GLU_LINEAR: return (uint32_t)((s->w->rows + REF_ROWS - 1) / REF_ROWS);
+    case OP_LINEAR:
+    case OP_GLU_LINEAR: return (uint32_t)((s->w->rows + REF_ROWS - 1) / REF_ROWS);
     case OP_ATTENTION: return p->n_tokens * s->attention.n_head_kv;
-    case OP_EMBED: case OP_ROPE_TABLE: case OP_ROPE_STORE: return p->n_tokens;
+    case OP_EMBED:
+    case OP_ROPE_TABLE:
+    case OP_ROPE_STORE: return p->n_tokens;
     default: return pass_rows(p, s->out >= 0 ? s->out : s->out_act8);
     }
 }
@@ -156,6 +162,6 @@ void ref_run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t, void 
 } // namespace
 
 const backend backend_ref = {"ref", ref_available, ref_supports, ref_weight_bytes, 1, ref_pack, ref_act8_bytes,
-                             ref_scratch_bytes, false, ref_kv_k_bytes, ref_kv_v_bytes, ref_n_chunks, ref_run_chunk};
+                             ref_scratch_bytes, false, ref_kv_k_bytes, ref_kv_v_bytes, ref_n_chunks, ref_run_chunk, false};
 
 } // namespace llm

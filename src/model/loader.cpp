@@ -71,7 +71,7 @@ llm_status read_shape(loader *l, llm_error *err) {
     if (!m->kind)
         return fail(err, LLM_ERR_UNSUPPORTED, "architecture \"%s\" is not supported by this build",
                     m->architecture.c_str());
-    LLM_TRY(hparams_read(l->file, m->architecture, &m->kind->rules, &m->h, err));
+    LLM_TRY(hparams_read(l->file, m->architecture, family_eps(m->kind), &m->kind->rules, &m->h, err));
     if (m->kind->parameters) LLM_TRY(m->kind->parameters(l->file, &m->h, err));
     // A layer count that the file cannot hold would size tables: each layer has at least one tensor.
     if (m->h.n_layer > l->file->tensors.size())

@@ -18,13 +18,23 @@ template <int BITS, int STEP> INLINE I next_index(const uint8_t *low, I *high) {
 INLINE I shift_signs(I a) { return V::iand(V::sra<31>(a), V::iall((int)0x88888888)); }
 
 // Codes of 32 values from four points of eight.
-INLINE void two_groups(Q *q, I point) {
-    q[0] = V::low_nibbles(V::as_codes(point));
-    q[1] = V::high_nibbles(V::as_codes(point));
+INLINE void two_groups(Q *q, Q point) {
+    q[0] = V::low_nibbles(point);
+    q[1] = V::high_nibbles(point);
 }
-template <int BITS, size_t POINTS> INLINE void four_points(Q *q, const grid<POINTS> &g, const uint8_t *low, I high) {
-    UNROLL(4)
-    for (int i = 0; i < 4; i++) two_groups(q + 2 * i, V::gather(g.point, next_index<BITS, BITS>(low + 16 * i, &high)));
+// signs: bits i and 4 + i of a byte belong to point i.
+template <int BITS, int POINT, size_t POINTS>
+INLINE void signed_point(Q *q, const grid<POINTS> &g, const uint8_t *low, I *high, Q signs) {
+    Q point = V::as_codes(V::gather(g.point, next_index<BITS, BITS>(low + 16 * POINT, high)));
+    two_groups(q + 2 * POINT, V::add_bits<3 - POINT, 0x88>(signs, point));
+}
+template <int BITS, size_t POINTS>
+INLINE void four_points(Q *q, const grid<POINTS> &g, const uint8_t *low, I high, const uint8_t *signs) {
+    Q s = V::codes(signs);
+    signed_point<BITS, 0>(q, g, low, &high, s);
+    signed_point<BITS, 1>(q, g, low, &high, s);
+    signed_point<BITS, 2>(q, g, low, &high, s);
+    signed_point<BITS, 3>(q, g, low, &high, s);
 }
 // From eight points of four.
 template <int BITS, size_t POINTS> INLINE void eight_points(Q *q, const grid<POINTS> &g, const uint8_t *low, I high) {
@@ -74,24 +84,26 @@ struct codes_iq2_xxs : nibble_per_32<codes_iq2_xxs> {
     static constexpr float UNIT = 0.125f;
     INLINE void load(Q *q, const uint8_t *unit, int b, int part) {
         const uint8_t *p = unit + 96 + 128 * b;
-        four_points<0>(q, grid_iq2_xxs, p + N * part, V::izero());
-        signed_values(q, p + 64 + 4 * N * part, TABLE_IQ2);
+        four_points<0>(q, grid_iq2_xxs, p + N * part, V::izero(), p + 64 + 4 * N * part);
+        look_up(q, TABLE_IQ2);
     }
 };
 struct codes_iq2_xs : nibbles_per_16 {
     static constexpr int BYTES = 1248, MAX = 107, OFFSET = 64;
     INLINE void load(Q *q, const uint8_t *unit, int b, int part) {
         const uint8_t *p = unit + 224 + 128 * b;
-        four_points<1>(q, grid_iq2_xs, p + N * part, V::shl<8>(nibbles_of(unit + 160 + 16 * (b / 2), b % 2, part)));
-        signed_values(q, p + 64 + 4 * N * part, TABLE_IQ2);
+        const I high = V::shl<8>(nibbles_of(unit + 160 + 16 * (b / 2), b % 2, part));
+        four_points<1>(q, grid_iq2_xs, p + N * part, high, p + 64 + 4 * N * part);
+        look_up(q, TABLE_IQ2);
     }
 };
 struct codes_iq2_s : nibbles_per_16 {
     static constexpr int BYTES = 1312, MAX = 107, OFFSET = 64;
     INLINE void load(Q *q, const uint8_t *unit, int b, int part) {
         const uint8_t *p = unit + 288 + 128 * b;
-        four_points<2>(q, grid_iq2_s, p + N * part, V::shl<8>(V::load_u8(unit + 160 + 16 * b + N * part)));
-        signed_values(q, p + 64 + 4 * N * part, TABLE_IQ2);
+        const I high = V::shl<8>(V::load_u8(unit + 160 + 16 * b + N * part));
+        four_points<2>(q, grid_iq2_s, p + N * part, high, p + 64 + 4 * N * part);
+        look_up(q, TABLE_IQ2);
     }
 };
 struct codes_iq3_xxs : nibble_per_32<codes_iq3_xxs> {
@@ -128,7 +140,7 @@ struct codes_iq1_s : format_defaults {
         UNROLL(4)
         for (int i = 0; i < 4; i++) {
             I point = V::gather(grid_iq1.point, next_index<3, 3>(low + 16 * i, &high));
-            two_groups(q + 2 * i, V::iadd(point, signs));
+            two_groups(q + 2 * i, V::as_codes(V::iadd(point, signs)));
         }
         look_up(q, TABLE_IQ1);
     }
@@ -142,7 +154,7 @@ struct codes_iq1_m : nibbles_per_16 {
         for (int i = 0; i < 4; i++) {
             I signs = shift_signs(V::shl<20>(high)); // from bit 11
             I point = V::gather(grid_iq1.point, next_index<3, 4>(low + 16 * i, &high));
-            two_groups(q + 2 * i, V::iadd(point, signs));
+            two_groups(q + 2 * i, V::as_codes(V::iadd(point, signs)));
         }
         look_up(q, TABLE_IQ1);
     }

@@ -35,17 +35,25 @@ uint32_t high_bits(const grid_group &g, int n, int bits) {
 void add_high_bits(grid_group *g, int n, int bits, uint32_t v) {
     for (int i = 0; i < n; i++) g->index[i] = uint16_t(g->index[i] | (v >> bits * i & ((1u << bits) - 1)) << 8);
 }
-void put_signs(uint8_t *at, uint32_t row, const grid_group &g) {
-    codes32 c = {};
-    uint8_t bits[4];
-    store32(bits, g.signs);
-    add_file_bits(bits, &c, 0);
-    put_bits(at, row, c, 0);
+// Signs of values 4 j .. are one bit of the four bytes of a row. Points of 4: bit j, a one-bit block. Points of 8, two
+// codes of which share a byte: bit i for values 8 i .., bit 4 + i for 8 i + 4 .., so that one shift brings both beside
+// their codes.
+int sign_bit(int j, int n_points) { return n_points == 8 ? j : j / 2 + 4 * (j % 2); }
+void put_signs(uint8_t *at, uint32_t row, const grid_group &g, int n_points) {
+    uint32_t v = 0;
+    for (int j = 0; j < 8; j++) {
+        const uint32_t four = g.signs >> 4 * j & 15;
+        v |= ((four | four << 7 | four << 14 | four << 21) & BITS) << sign_bit(j, n_points);
+    }
+    store32(at + 4 * row, v);
 }
-void get_signs(const uint8_t *at, uint32_t row, grid_group *g) {
+void get_signs(const uint8_t *at, uint32_t row, grid_group *g, int n_points) {
     const uint32_t v = load32(at + 4 * row);
     g->signs = 0;
-    for (int k = 0; k < 32; k++) g->signs |= (v >> (8 * (k % 4) + k / 4) & 1) << k;
+    for (int j = 0; j < 8; j++) {
+        const uint32_t four = v >> sign_bit(j, n_points) & BITS;
+        g->signs |= ((four | four >> 7 | four >> 14 | four >> 21) & 15) << 4 * j;
+    }
 }
 void put_both_s(uint8_t *at, const grid_group &g) { *at = uint8_t(g.s[0] | g.s[1] << 4); }
 void get_both_s(const uint8_t *at, grid_group *g) {
@@ -81,13 +89,13 @@ template <int POINTS> void put_xxs(const grid_group &g, uint8_t *unit, uint32_t 
     uint8_t *at = unit + XXS_CODES + (ROWS * POINTS + BIT_BLOCK) * b;
     put_nibble(unit + HALVES + ROWS * (b / 2) + row, b % 2, g.s[0]);
     put_low(at, row, g, POINTS);
-    put_signs(at + ROWS * POINTS, row, g);
+    put_signs(at + ROWS * POINTS, row, g, POINTS);
 }
 template <int POINTS> void get_xxs(const uint8_t *unit, uint32_t row, int b, grid_group *g) {
     const uint8_t *at = unit + XXS_CODES + (ROWS * POINTS + BIT_BLOCK) * b;
     get_one_s(unit + HALVES + ROWS * (b / 2) + row, b % 2, g);
     get_low(at, row, g, POINTS);
-    get_signs(at + ROWS * POINTS, row, g);
+    get_signs(at + ROWS * POINTS, row, g, POINTS);
 }
 
 constexpr size_t XS_HIGH = HALVES + 8 * ROWS, XS_CODES = XS_HIGH + 4 * ROWS, GROUP_OF_4 = 4 * ROWS + BIT_BLOCK;
@@ -96,13 +104,13 @@ void put_xs(const grid_group &g, uint8_t *unit, uint32_t row, int b) {
     put_both_s(unit + HALVES + ROWS * b + row, g);
     put_nibble(unit + XS_HIGH + ROWS * (b / 2) + row, b % 2, high_bits(g, 4, 1));
     put_low(unit + XS_CODES + GROUP_OF_4 * b, row, g, 4);
-    put_signs(unit + XS_CODES + GROUP_OF_4 * b + 4 * ROWS, row, g);
+    put_signs(unit + XS_CODES + GROUP_OF_4 * b + 4 * ROWS, row, g, 4);
 }
 void get_xs(const uint8_t *unit, uint32_t row, int b, grid_group *g) {
     get_both_s(unit + HALVES + ROWS * b + row, g);
     get_low(unit + XS_CODES + GROUP_OF_4 * b, row, g, 4);
     add_high_bits(g, 4, 1, get_nibble(unit + XS_HIGH + ROWS * (b / 2) + row, b % 2));
-    get_signs(unit + XS_CODES + GROUP_OF_4 * b + 4 * ROWS, row, g);
+    get_signs(unit + XS_CODES + GROUP_OF_4 * b + 4 * ROWS, row, g, 4);
 }
 
 constexpr size_t IQ2S_HIGH = HALVES + 8 * ROWS, IQ2S_CODES = IQ2S_HIGH + 8 * ROWS;
@@ -111,13 +119,13 @@ void put_s2(const grid_group &g, uint8_t *unit, uint32_t row, int b) {
     put_both_s(unit + HALVES + ROWS * b + row, g);
     unit[IQ2S_HIGH + ROWS * b + row] = uint8_t(high_bits(g, 4, 2));
     put_low(unit + IQ2S_CODES + GROUP_OF_4 * b, row, g, 4);
-    put_signs(unit + IQ2S_CODES + GROUP_OF_4 * b + 4 * ROWS, row, g);
+    put_signs(unit + IQ2S_CODES + GROUP_OF_4 * b + 4 * ROWS, row, g, 4);
 }
 void get_s2(const uint8_t *unit, uint32_t row, int b, grid_group *g) {
     get_both_s(unit + HALVES + ROWS * b + row, g);
     get_low(unit + IQ2S_CODES + GROUP_OF_4 * b, row, g, 4);
     add_high_bits(g, 4, 2, unit[IQ2S_HIGH + ROWS * b + row]);
-    get_signs(unit + IQ2S_CODES + GROUP_OF_4 * b + 4 * ROWS, row, g);
+    get_signs(unit + IQ2S_CODES + GROUP_OF_4 * b + 4 * ROWS, row, g, 4);
 }
 
 constexpr size_t IQ3S_HIGH = HALVES + 4 * ROWS, IQ3S_CODES = IQ3S_HIGH + 8 * ROWS, GROUP_OF_8 = 8 * ROWS + BIT_BLOCK;
@@ -126,13 +134,13 @@ void put_s3(const grid_group &g, uint8_t *unit, uint32_t row, int b) {
     put_nibble(unit + HALVES + ROWS * (b / 2) + row, b % 2, g.s[0]);
     unit[IQ3S_HIGH + ROWS * b + row] = uint8_t(high_bits(g, 8, 1));
     put_low(unit + IQ3S_CODES + GROUP_OF_8 * b, row, g, 8);
-    put_signs(unit + IQ3S_CODES + GROUP_OF_8 * b + 8 * ROWS, row, g);
+    put_signs(unit + IQ3S_CODES + GROUP_OF_8 * b + 8 * ROWS, row, g, 8);
 }
 void get_s3(const uint8_t *unit, uint32_t row, int b, grid_group *g) {
     get_one_s(unit + HALVES + ROWS * (b / 2) + row, b % 2, g);
     get_low(unit + IQ3S_CODES + GROUP_OF_8 * b, row, g, 8);
     add_high_bits(g, 8, 1, unit[IQ3S_HIGH + ROWS * b + row]);
-    get_signs(unit + IQ3S_CODES + GROUP_OF_8 * b + 8 * ROWS, row, g);
+    get_signs(unit + IQ3S_CODES + GROUP_OF_8 * b + 8 * ROWS, row, g, 8);
 }
 
 constexpr size_t WORDS = 2 * ROWS, IQ1S_LOW = HALVES + 8 * WORDS, IQ1M_WORDS = HALVES + 8 * ROWS,

@@ -39,6 +39,7 @@ constexpr int PARTS = PANEL_ROWS / N; // registers that hold one value of all ro
 #include "backend/cpu/body_matmul.inl"
 #include "backend/cpu/body_rows.inl"
 #include "backend/cpu/body_attention.inl"
+#include "backend/cpu/body_peak.inl"
 
 namespace llm {
 namespace {
@@ -47,7 +48,7 @@ namespace {
 #define CPU_KERNELS                                                                                                    \
     {                                                                                                                  \
         {LLM_PANEL_KINDS(DOT_KERNELS)}, finish_linear, glu, activate, add, quantise, norm, rotate_neighbours,          \
-            rotate_halves, to_f16, to_f32, from_f16, attend_tile, attend_merge, attend_finish                          \
+            rotate_halves, to_f16, to_f32, from_f16, attend_tile, attend_merge, attend_finish, dots                    \
     }
 
 } // namespace

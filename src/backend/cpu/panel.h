@@ -43,6 +43,7 @@
 //   IQ1_M       256     928    f16 d[16]; nibbles s [8][16]; u16 [8][16]: bits 8-10 of index i as bits 4 i, shift down in
 //                              bit 4 i + 3; u8 index[8][4][16]
 //
+// Packed files hold panels as they are: a layout that changes needs a new GGUF_PACKED_VERSION.
 // The last panel of a matrix is filled up with rows of zero bytes, which are zeros in every format.
 #pragma once
 #include "backend/cpu/kernels.h"

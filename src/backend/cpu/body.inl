@@ -1,5 +1,6 @@
 // The kernels of a tier. A tier's file includes its vector layer (struct V) and then this. See kernels.h.
 #include "backend/cpu/trits.h"
+#include "quant/grids.h"
 #include "quant/tables.h"
 #include <math.h>
 
@@ -34,6 +35,7 @@ constexpr int PARTS = PANEL_ROWS / N; // registers that hold one value of all ro
 #include "backend/cpu/body_codes_k.inl"
 #include "backend/cpu/body_codes_tables.inl"
 #include "backend/cpu/body_codes_ternary.inl"
+#include "backend/cpu/body_codes_grids.inl"
 #include "backend/cpu/body_matmul.inl"
 #include "backend/cpu/body_rows.inl"
 #include "backend/cpu/body_attention.inl"

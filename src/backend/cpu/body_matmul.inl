@@ -26,6 +26,7 @@ template <int OFFSET> INLINE I start(const act_block &x) {
     case 8: return V::iall(x.start_8);
     case 12: return V::iadd(V::iall(x.start_8), V::sra<1>(V::iall(x.start_8)));
     case 16: return V::shl<1>(V::iall(x.start_8));
+    case 64: return V::shl<3>(V::iall(x.start_8));
     case 128: return V::iall(x.start_128);
     default: return V::izero();
     }
@@ -36,7 +37,9 @@ template <int OFFSET> INLINE I start16(int32_t start_32) {
     case 1: return V::sra<5>(V::iall(start_32));
     case 4: return V::sra<3>(V::iall(start_32));
     case 12: return V::iadd(V::sra<2>(V::iall(start_32)), V::sra<3>(V::iall(start_32)));
+    case 16: return V::sra<1>(V::iall(start_32));
     case 32: return V::iall(start_32);
+    case 64: return V::shl<1>(V::iall(start_32));
     case 128: return V::shl<2>(V::iall(start_32));
     default: return V::izero();
     }

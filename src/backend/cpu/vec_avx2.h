@@ -98,6 +98,8 @@ struct V {
     INLINE Q lookup(const uint8_t *table, Q q) {
         return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table)), q);
     }
+    INLINE I gather(const uint32_t *table, I index) { return _mm256_i32gather_epi32((const int *)table, index, 4); }
+    INLINE Q as_codes(I v) { return v; }
     INLINE Q four(const int8_t *p) {
         int32_t v;
         memcpy(&v, p, 4);

@@ -130,6 +130,13 @@ struct V {
         uint8x16_t t = vld1q_u8(table);
         return {vqtbl1q_u8(t, q.a), vqtbl1q_u8(t, q.b)};
     }
+    INLINE I gather(const uint32_t *table, I index) {
+        int32_t at[N];
+        istore(at, index);
+        for (int i = 0; i < N; i++) at[i] = int32_t(table[at[i]]);
+        return iload(at);
+    }
+    INLINE Q as_codes(I v) { return {vreinterpretq_u8_s32(v.a), vreinterpretq_u8_s32(v.b)}; }
 
     // Products are of signed bytes in every tier, so signed codes need no offset, and unsigned ones must stay below
     // 128.

@@ -289,6 +289,45 @@ LLM_API bool llm_token_is_eog(const llm_model *model, llm_token id);            
 LLM_API bool llm_token_is_control(const llm_model *model, llm_token id);
 LLM_API bool llm_adds_bos(const llm_model *model);
 
+/* ------------------------------------------------------------------ templates and grammars */
+
+/* A place in a text: line and column from 1; 0: not known. */
+typedef struct llm_place {
+    uint32_t line, column;
+} llm_place;
+
+/* A chat template as model files carry it, in the language of Jinja2. May be rendered by several threads at a time. */
+typedef struct llm_template llm_template;
+/* LLM_ERR_TEMPLATE: the sentence begins with the place, which *place (may be NULL) holds too. */
+LLM_API llm_status llm_template_create(const char *source, size_t length, llm_template **out, llm_place *place,
+                                       llm_error *err);
+LLM_API void llm_template_free(llm_template *chat_template);
+/* variables: a JSON object ("messages", "tools", "add_generation_prompt", ...; keys that do not apply are left out).
+ * now: the time that strftime_now shows, "2025-07-26T14:05:09"; NULL: the clock. Buffers as in llm_detokenize; marks
+ * (NULL, or as large as text) becomes 1 for bytes that come from the variables and 0 for the template's own: only the
+ * latter may become control tokens. A template that refuses the conversation gives LLM_ERR_TEMPLATE with its message. */
+LLM_API llm_status llm_template_render(const llm_template *chat_template, const char *variables, size_t length,
+                                       const char *now, char *text, uint8_t *marks, size_t capacity,
+                                       size_t *text_length, llm_place *place, llm_error *err);
+
+/* What a text may look like: GBNF, or a JSON schema. */
+typedef enum llm_grammar_kind { LLM_GRAMMAR_GBNF, LLM_GRAMMAR_JSON_SCHEMA } llm_grammar_kind;
+typedef struct llm_grammar llm_grammar;
+/* LLM_ERR_ARGUMENT: the grammar is wrong; LLM_ERR_UNSUPPORTED: names a keyword of a schema that cannot be enforced. */
+LLM_API llm_status llm_grammar_create(llm_grammar_kind kind, const char *text, size_t length, llm_grammar **out,
+                                      llm_error *err);
+LLM_API void llm_grammar_free(llm_grammar *grammar); /* after its matchers */
+/* Follows one text at a time; for one thread. */
+typedef struct llm_matcher llm_matcher;
+LLM_API llm_status llm_matcher_create(const llm_grammar *grammar, llm_matcher **out, llm_error *err);
+LLM_API void llm_matcher_free(llm_matcher *matcher);
+LLM_API void llm_matcher_reset(llm_matcher *matcher);
+/* Goes on by some bytes. LLM_ERR_REFUSED, and nothing changes: the text cannot go on so; *n_fit (may be NULL) bytes of
+ * it could. */
+LLM_API llm_status llm_matcher_accept(llm_matcher *matcher, const char *bytes, size_t length, size_t *n_fit,
+                                      llm_error *err);
+LLM_API bool llm_matcher_may_end(const llm_matcher *matcher); /* the text so far is whole */
+
 /* ------------------------------------------------------------------ contexts: the token level */
 
 /* A context owns KV memory for up to n_seq_max sequences, activations and logits. Any number per model. */

@@ -19,4 +19,6 @@ int run_info(const command &self, int argc, char **argv);
 int run_bench(const command &self, int argc, char **argv);
 int run_doctor(const command &self, int argc, char **argv);
 int run_synth(const command &self, int argc, char **argv);
+int run_template(const command &self, int argc, char **argv);
+int run_grammar(const command &self, int argc, char **argv);
 int run_pack(const command &self, int argc, char **argv);

@@ -33,6 +33,7 @@ uint32_t saved_registers() {
 bool all(uint32_t word, uint32_t bits) { return (word & bits) == bits; }
 
 cpu_features detect() {
+    constexpr uint32_t SSE = 1u << 0 | 1u << 9 | 1u << 19; // SSE3, SSSE3, SSE4.1: leaf 1, ecx
     constexpr uint32_t FMA = 1u << 12, OSXSAVE = 1u << 27, AVX = 1u << 28, F16C = 1u << 29;       // leaf 1, ecx
     constexpr uint32_t AVX2 = 1u << 5, F = 1u << 16, DQ = 1u << 17, BW = 1u << 30, VL = 1u << 31; // leaf 7, ebx
     constexpr uint32_t VNNI = 1u << 11;                                                           // leaf 7, ecx
@@ -40,6 +41,7 @@ cpu_features detect() {
     constexpr uint32_t YMM = 0x06, ZMM = 0xe6;                                                    // XCR0
     cpu_features found = {};
     const registers basic = cpuid(1, 0), more = cpuid(7, 0), most = cpuid(7, 1);
+    found.sse41 = all(basic.c, SSE);
     if (!all(basic.c, OSXSAVE)) return found;
     const uint32_t saved = saved_registers();
     found.avx2 = all(basic.c, FMA | AVX | F16C) && all(more.b, AVX2) && all(saved, YMM);

@@ -4,6 +4,7 @@
 namespace llm {
 
 struct cpu_features {
+    bool sse41;   // SSE4.1 and what came before it
     bool avx2;    // AVX2, FMA, F16C, and the system saves 256-bit registers
     bool avxvnni; // AVX-VNNI besides: vpdpbusd on 256-bit registers, without AVX-512
     bool avx512;  // AVX2 and AVX-512 F, BW, VL, DQ, VNNI besides, and the system saves 512-bit registers

@@ -16,6 +16,7 @@ inline std::vector<test_tier> test_tiers() {
     if (backend_avx512.available()) tiers.push_back({&backend_avx512, &kernels_avx512});
     if (backend_avxvnni.available()) tiers.push_back({&backend_avxvnni, &kernels_avxvnni});
     if (backend_avx2.available()) tiers.push_back({&backend_avx2, &kernels_avx2});
+    if (backend_sse41.available()) tiers.push_back({&backend_sse41, &kernels_sse41});
 #endif
     return tiers;
 }

@@ -92,7 +92,7 @@ INLINE void add_main(F *acc, F scale, const Q *q, const act_block *x, const uint
         // Scaling in float is exact here and cheaper than vpmulld.
         F low = W::scale16(w, b, 0, part), high = W::scale16(w, b, 1, part);
         UNROLL(8)
-        for (int u = 0; u < TOKENS; u++) sum[u] = V::fma(low, sum[u], V::mul(high, last[u]));
+        for (int u = 0; u < TOKENS; u++) sum[u] = V::fma_exact(low, sum[u], V::mul(high, last[u]));
     } else {
         block_dots<W, TOKENS>(sum, q, x);
     }
@@ -108,7 +108,7 @@ INLINE void add_minimum(F *acc, F minimum, const act_block *x, const uint8_t *w,
         if (W::MINIMUM == MINIMUM_SUBTRACTED) acc[u] = V::fnma(minimum, V::all(x[u].scaled_sum), acc[u]);
         if (W::MINIMUM == MINIMA_SUBTRACTED) { // start_32 is -32 times the sum; all of this is exact but the last step
             F a = V::of_int(V::iall(x[u].start_32_low)), z = V::of_int(V::iall(x[u].start_32_high));
-            F both = V::mul(V::all(0x1p-5f), V::fma(low, a, V::mul(high, z)));
+            F both = V::mul(V::all(0x1p-5f), V::fma_exact(low, a, V::mul(high, z)));
             acc[u] = V::fma(V::mul(minimum, V::all(x[u].d)), both, acc[u]);
         }
     }

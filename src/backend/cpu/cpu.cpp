@@ -43,6 +43,7 @@ template <const cpu_kernels &KERNELS> constexpr backend tier(const char *name, b
 } // namespace
 
 #if defined(__x86_64__) || defined(_M_X64)
+const backend backend_sse41 = tier<kernels_sse41>("sse41", [] { return cpu()->sse41; });
 const backend backend_avx2 = tier<kernels_avx2>("avx2", [] { return cpu()->avx2; });
 const backend backend_avxvnni = tier<kernels_avxvnni>("avxvnni", [] { return cpu()->avxvnni; });
 const backend backend_avx512 = tier<kernels_avx512>("avx512", [] { return cpu()->avx512; });

@@ -105,6 +105,6 @@ struct cpu_kernels {
     bool (*attend_finish)(const attention_pass *a); // out = out / sum
 };
 
-extern const cpu_kernels kernels_avx2, kernels_avxvnni, kernels_avx512;
+extern const cpu_kernels kernels_sse41, kernels_avx2, kernels_avxvnni, kernels_avx512;
 
 } // namespace llm

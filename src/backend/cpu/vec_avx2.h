@@ -33,6 +33,7 @@ struct V {
     INLINE F div(F a, F b) { return _mm256_div_ps(a, b); }
     INLINE F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
     INLINE F fnma(F a, F b, F c) { return _mm256_fnmadd_ps(a, b, c); }
+    INLINE F fma_exact(F a, F b, F c) { return fma(a, b, c); }
     INLINE F max(F a, F b) { return _mm256_max_ps(a, b); }
     INLINE F min(F a, F b) { return _mm256_min_ps(a, b); }
     INLINE F if_less(F a, F b, F yes, F no) { return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_LT_OQ)); }

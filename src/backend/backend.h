@@ -2,6 +2,7 @@
 // A backend reads a finished plan and never a model. Two live on the CPU: ref/ (plain loops over the file's own blocks,
 // the specification) and cpu/ (16-row panels, one body for all vector tiers).
 #pragma once
+#include "core/top.h"
 #include "graph/plan.h"
 #include <atomic>
 
@@ -33,6 +34,7 @@ struct pass {
     const plan *program;
     uint8_t *arena;
     float *logits, *hidden;        // [n_outputs, ...]; where plan::logits and plan::hidden go
+    size_t top_offset;             // logits NULL: where a thread's scratch holds its top_list [n_outputs]
     uint32_t n_tokens, n_outputs;
     const int32_t *tokens;         // -1: the token's input is a row of embd
     const float *const *embd;      // per token; NULL pointer array when all tokens have ids
@@ -74,6 +76,8 @@ struct backend {
     size_t (*act8_bytes)(uint32_t cols, uint32_t n_rows);
     // Scratch that one thread needs for any chunk of the plan.
     size_t (*scratch_bytes)(const plan *program);
+    // It can run a plan that ends in a plain matrix without storing logits (pass::top_offset).
+    bool keeps_top;
 
     // Bytes of K, and of V, of one layer for KV_BLOCK positions; V follows K. A fresh block is all zero bytes.
     size_t (*kv_k_bytes)(const kv_layer_shape *layer, kv_element type);

@@ -1,5 +1,6 @@
 #include "core/pool.h"
 #include "core/fpenv.h"
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -21,7 +22,8 @@ namespace {
 // they live as long as the pool, and a claim carries the number of its program (epoch): claiming for an ended program
 // fails, and nobody ever waits for a thread that holds no chunk.
 struct phase_state {
-    std::atomic<uint64_t> claim{0}; // epoch, number of chunks, next chunk: in one word, so that they always fit together
+    std::atomic<uint64_t> claim{
+        0}; // epoch, number of chunks, next chunk: in one word, so that they always fit together
     std::atomic<uint32_t> n_done{0};
 };
 constexpr int CHUNK_BITS = 22;
@@ -43,8 +45,24 @@ inline void pause_core() {
 struct spin_wait {
     int n = 0;
     void once() {
-        if (++n < SPINS) pause_core();
-        else std::this_thread::yield();
+        if (++n < SPINS)
+            pause_core();
+        else
+            std::this_thread::yield();
+    }
+};
+
+// On a core that another program wants too, the system takes a thread away when its slice is over, and whoever needs
+// the chunk it holds waits for milliseconds. So the core is offered between chunks, before the slice is over: then
+// nobody waits. With nobody waiting for the core the offer costs a microsecond.
+struct time_slice {
+    using clock = std::chrono::steady_clock;
+    static constexpr std::chrono::microseconds LENGTH{2000}; // slices of Linux end after 3 to 4 ms
+    clock::time_point began = clock::now();
+    void offer() {
+        if (clock::now() - began < LENGTH) return;
+        std::this_thread::yield();
+        began = clock::now();
     }
 };
 
@@ -54,14 +72,14 @@ struct pool {
     std::vector<pthread_t> threads;
     std::vector<std::atomic<int64_t>> ids;
     std::unique_ptr<phase_state[]> phases;
-    uint32_t capacity = 0;                   // phases
+    uint32_t capacity = 0; // phases
     std::atomic<phase_state *> shared{nullptr};
     std::vector<std::unique_ptr<phase_state[]>> outgrown; // a late worker may still look at them
     std::atomic<uint32_t> epoch{0};
     std::atomic<uint32_t> n_phases{0}, n_taking_part{0};
-    pool_program program = {};               // valid while a chunk is held
-    std::atomic<bool> threw{false};          // a chunk of the program ended by an exception
-    std::mutex turn;                         // one program at a time
+    pool_program program = {};      // valid while a chunk is held
+    std::atomic<bool> threw{false}; // a chunk of the program ended by an exception
+    std::mutex turn;                // one program at a time
     std::mutex sleep;
     std::condition_variable wake;
     std::atomic<uint32_t> n_asleep{0};
@@ -100,11 +118,14 @@ void run_caught(pool *p, uint32_t phase, uint32_t chunk, uint32_t thread) {
 }
 
 void take_part(pool *p, phase_state *phases, uint32_t n_phases, uint32_t epoch, uint32_t thread) {
+    time_slice slice;
     for (uint32_t i = 0; i < n_phases; i++) {
         phase_state *phase = &phases[i];
         uint32_t chunk, n_chunks = 0;
         int got;
-        while ((got = claim_chunk(phase, epoch, &chunk, &n_chunks)) == 1) {
+        for (;;) {
+            slice.offer();
+            if ((got = claim_chunk(phase, epoch, &chunk, &n_chunks)) != 1) break;
             run_caught(p, i, chunk, thread);
             phase->n_done.fetch_add(1, std::memory_order_release);
         }
@@ -174,7 +195,8 @@ void run_alone(const pool_program *program) {
 
 llm_status pool_create(uint32_t n_threads, pool **out, llm_error *err) {
     if (n_threads == 0) n_threads = processor_count();
-    if (n_threads > 1024) return fail(err, LLM_ERR_ARGUMENT, "%u threads asked for; at most 1024 are possible", n_threads);
+    if (n_threads > 1024)
+        return fail(err, LLM_ERR_ARGUMENT, "%u threads asked for; at most 1024 are possible", n_threads);
     std::unique_ptr<pool, void (*)(pool *)> p(new pool, pool_free); // joins what has been started
     p->ids = std::vector<std::atomic<int64_t>>(n_threads - 1);
     p->threads.reserve(n_threads);

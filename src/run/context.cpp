@@ -27,8 +27,8 @@ llm_status choose_sizes(const model *m, const context_options *o, context_option
     if (!out->n_ctx) out->n_ctx = (uint32_t)std::min<uint64_t>(m->h.n_ctx_train, DEFAULT_CONTEXT);
     if (const weight *positions = model_matrix(m, ROLE_POSITION_EMBD))
         if (out->n_ctx > positions->rows)
-            return fail(err, LLM_ERR_ARGUMENT, "n_ctx is %u; this model has learned positions for %llu only", out->n_ctx,
-                        (unsigned long long)positions->rows);
+            return fail(err, LLM_ERR_ARGUMENT, "n_ctx is %u; this model has learned positions for %llu only",
+                        out->n_ctx, (unsigned long long)positions->rows);
     return LLM_OK;
 }
 
@@ -40,13 +40,17 @@ llm_status plan_model(const model *m, uint32_t n_batch, plan *out, llm_error *er
 
 uint64_t output_bytes(const model *m) { return (m->h.n_vocab + m->h.n_embd) * sizeof(float); }
 
+size_t thread_scratch_bytes(const model *m, const plan *program) {
+    return (m->cpu->scratch_bytes(program) + 63) / 64 * 64 + TOP_BYTES;
+}
+
 void count_needs(const model *m, const context_options *sized, const plan *program, context_needs *out) {
     kv_shape shape;
     model_kv_shape(m, sized->type_k, sized->type_v, &shape);
     out->n_ctx = sized->n_ctx;
     out->n_batch = sized->n_batch;
     out->kv = (uint64_t)blocks_per_sequence(sized->n_ctx) * sized->n_seq_max * shape.block_bytes;
-    out->scratch = program->arena_bytes + m->cpu->scratch_bytes(program) * thread_count(sized) + output_bytes(m);
+    out->scratch = program->arena_bytes + thread_scratch_bytes(m, program) * thread_count(sized) + output_bytes(m);
 }
 
 // Where the caller left n_ctx to us, the largest that the limit allows, in whole blocks.
@@ -105,7 +109,7 @@ llm_status take_memory(context *c, const context_options *sized, const context_n
     uint32_t max_blocks = most_blocks(sized, needs, shape.block_bytes);
     kv_create(&c->kv, std::move(shape), &allocator, c->n_ctx, sized->n_seq_max, max_blocks);
     LLM_TRY(memory_take(&allocator, LLM_MEMORY_ARENA, c->program.arena_bytes, false, "activations", &c->arena, err));
-    c->scratch_step = (m->cpu->scratch_bytes(&c->program) + 63) / 64 * 64;
+    c->scratch_step = thread_scratch_bytes(m, &c->program);
     return memory_take(&allocator, LLM_MEMORY_ARENA, c->scratch_step * pool_n_threads(c->threads), false,
                        "thread scratch", &c->thread_scratch, err);
 }

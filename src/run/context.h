@@ -16,8 +16,8 @@ struct context_options {
 // What a context takes, in bytes.
 struct context_needs {
     uint32_t n_ctx = 0, n_batch = 0;
-    uint64_t kv = 0;       // all sequences full
-    uint64_t scratch = 0;  // arena, thread scratch, outputs of one pass
+    uint64_t kv = 0;      // all sequences full
+    uint64_t scratch = 0; // arena, thread scratch, outputs of one pass
 };
 
 // Per token of the batch at hand, cut into passes.
@@ -29,16 +29,16 @@ struct pass_arrays {
 };
 
 struct context {
-    model *m = nullptr;          // retained
+    model *m = nullptr; // retained
     plan program;
     kv_cache kv;
     memory_block arena, thread_scratch;
-    size_t scratch_step = 0;     // bytes of scratch per thread
+    size_t scratch_step = 0; // bytes of scratch per thread, which end with its top lists
     uint32_t n_ctx = 0, n_batch = 0;
 
     pool *threads = nullptr;
     pool *own_threads = nullptr;
-    uint32_t n_threads = 0;      // that take part
+    uint32_t n_threads = 0; // that take part
 
     std::atomic<bool> cancel{false};
     std::atomic<uint32_t> bad_step{UINT32_MAX};
@@ -47,13 +47,14 @@ struct context {
     pass_arrays arrays;
     std::vector<uint32_t> n_appended, n_placed; // per sequence: tokens of the batch, and of its passes so far
     std::vector<uint32_t> chunks_of_phase, chunks_of_step;
-    std::vector<int32_t> output_of_token;// row of outputs; -1: none
-    std::vector<uint8_t> wants;          // per token
+    std::vector<int32_t> output_of_token; // row of outputs; -1: none
+    std::vector<uint8_t> wants;           // per token
     uint32_t n_outputs = 0;
-    std::vector<float> logits, hidden;   // [n_outputs, ...]
-    std::vector<llm_candidate> top;      // [n_outputs, top_k]
+    std::vector<float> logits, hidden; // [n_outputs, ...]
+    std::vector<llm_candidate> top;    // [n_outputs, top_k]
     uint32_t top_k = 0;
-    std::vector<uint8_t> prompt_wants;   // scratch of generate()
+    bool top_only = false;             // the threads keep the best while they compute; `logits` is not filled
+    std::vector<uint8_t> prompt_wants; // scratch of generate()
     std::vector<llm_seq> prompt_seq;
 };
 
@@ -69,8 +70,13 @@ const float *context_logits(const context *c, int32_t index);
 const float *context_hidden(const context *c, int32_t index);
 const llm_candidate *context_top(const context *c, int32_t index, size_t *n);
 
-// One pass: c->arrays holds n_tokens tokens. logits and hidden: where rows of outputs go.
-llm_status execute_pass(context *c, uint32_t n_tokens, uint32_t n_outputs, float *logits, float *hidden,
-                        llm_error *err);
+// One pass: c->arrays holds n_tokens tokens; rows of its outputs begin at `first_output`.
+llm_status execute_pass(context *c, uint32_t n_tokens, uint32_t n_outputs, uint32_t first_output, llm_error *err);
+
+// Lists of the best candidates at the end of each thread's scratch. Their number is bounded, so that they are a fixed
+// small part of it; what needs more goes through whole rows of logits.
+constexpr uint32_t MAX_TOP_ROWS = 64, MAX_TOP_CANDIDATES = 4096; // of a pass
+constexpr size_t TOP_BYTES = MAX_TOP_ROWS * sizeof(top_list) + MAX_TOP_CANDIDATES * sizeof(llm_candidate);
+bool context_keeps_top(const context *c, uint32_t n_rows, uint32_t top_k);
 
 } // namespace llm

@@ -95,14 +95,16 @@ void plan_outputs(context *c, const llm_batch *b) {
     c->wants.resize(b->n_tokens);
     c->n_outputs = 0;
     c->top_k = b->top_k ? b->top_k : 40;
-    bool any_top = false;
+    bool any_top = false, any_logits = false;
     for (uint32_t i = 0; i < b->n_tokens; i++) {
         c->wants[i] = want_of(b, i);
         any_top = any_top || (c->wants[i] & LLM_WANT_TOP);
+        any_logits = any_logits || (c->wants[i] & LLM_WANT_LOGITS);
         c->output_of_token[i] = c->wants[i] ? (int32_t)c->n_outputs++ : -1;
     }
     c->top_k = (uint32_t)std::min<uint64_t>(c->top_k, c->m->h.n_vocab);
-    c->logits.resize((size_t)c->n_outputs * c->m->h.n_vocab);
+    c->top_only = any_top && !any_logits && context_keeps_top(c, c->n_outputs, c->top_k);
+    if (!c->top_only) c->logits.resize((size_t)c->n_outputs * c->m->h.n_vocab);
     c->hidden.resize((size_t)c->n_outputs * c->m->h.n_embd);
     if (any_top) c->top.resize((size_t)c->n_outputs * c->top_k);
 }
@@ -165,36 +167,19 @@ llm_status run_passes(context *c, const llm_batch *b, llm_error *err) {
         LLM_TRY(pass_end(c, b, first, &end, err));
         fill_arrays(c, b, first, end, c->n_placed);
         uint32_t n_outputs = (uint32_t)c->arrays.outputs.size();
-        LLM_TRY(execute_pass(c, end - first, n_outputs, c->logits.data() + n_done * c->m->h.n_vocab,
-                             c->hidden.data() + n_done * c->m->h.n_embd, err));
+        LLM_TRY(execute_pass(c, end - first, n_outputs, n_done, err));
         n_done += n_outputs;
     }
     return LLM_OK;
 }
 
-// Best first; ties: smaller id first.
 void select_top(context *c, const llm_batch *b) {
-    auto better = [](const llm_candidate &x, const llm_candidate &y) {
-        return x.logit > y.logit || (x.logit == y.logit && x.id < y.id);
-    };
-    for (uint32_t i = 0; i < b->n_tokens; i++) {
+    for (uint32_t i = 0; i < b->n_tokens && !c->top_only; i++) {
         if (!(c->wants[i] & LLM_WANT_TOP)) continue;
         size_t row = (size_t)c->output_of_token[i];
-        const float *logits = c->logits.data() + row * c->m->h.n_vocab;
-        llm_candidate *heap = c->top.data() + row * c->top_k;
-        uint32_t n = 0;
-        for (int32_t id = 0; id < (int64_t)c->m->h.n_vocab; id++) {
-            llm_candidate next = {id, logits[id]};
-            if (n < c->top_k) {
-                heap[n++] = next;
-                std::push_heap(heap, heap + n, better);
-            } else if (better(next, heap[0])) {
-                std::pop_heap(heap, heap + n, better);
-                heap[n - 1] = next;
-                std::push_heap(heap, heap + n, better);
-            }
-        }
-        std::sort_heap(heap, heap + n, better);
+        top_list list = {c->top.data() + row * c->top_k, 0, c->top_k};
+        top_offer(&list, 0, c->logits.data() + row * c->m->h.n_vocab, c->m->h.n_vocab);
+        top_sort(&list);
     }
 }
 

@@ -34,13 +34,15 @@ llm_status decode(generation *g, const llm_token *ids, uint32_t n, bool want, ll
     std::vector<uint8_t> &wants = g->c->prompt_wants;
     std::vector<llm_seq> &seq = g->c->prompt_seq;
     wants.assign(n, LLM_WANT_NOTHING);
-    if (want) wants[n - 1] = LLM_WANT_LOGITS;
+    const uint32_t needed = sampler_needs(g->s);
+    if (want) wants[n - 1] = needed ? LLM_WANT_TOP : LLM_WANT_LOGITS;
     seq.assign(n, (llm_seq)g->options->seq);
     llm_batch b = {};
     b.n_tokens = n;
     b.tokens = ids;
     b.seq = seq.data();
     b.want = wants.data();
+    b.top_k = needed;
     return context_decode(g->c, &b, err);
 }
 
@@ -97,12 +99,19 @@ void flush(generation *g) {
     if (!g->given.empty()) give(g, -1);
 }
 
+llm_status sample(const generation *g, uint32_t place, llm_token *token, llm_error *err) {
+    size_t n;
+    if (const llm_candidate *best = context_top(g->c, -1, &n))
+        return sampler_sample_candidates(g->s, best, n, place, token, err);
+    return sampler_sample(g->s, context_logits(g->c, -1), g->c->m->h.n_vocab, place, token, err);
+}
+
 // One token: false at an end, which is in result->finish.
 llm_status next_token(generation *g, bool *more, llm_error *err) {
     *more = false;
     llm_token token;
     uint32_t place = sequence(g)->n;
-    LLM_TRY(sampler_sample(g->s, context_logits(g->c, -1), g->c->m->h.n_vocab, place, &token, err));
+    LLM_TRY(sample(g, place, &token, err));
     sampler_accept(g->s, token);
     if (g->made) g->made->push_back(token);
     g->result->n_generated++;

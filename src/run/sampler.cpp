@@ -108,8 +108,10 @@ void truncate(sampler *s) {
     sort_best(all, n_sorted);
     if (o.top_k) all.resize(n_sorted);
     bool by_p = o.top_p > 0 && o.top_p < 1;
-    if (by_p) all.resize(nucleus(all, &n_sorted, o.top_p));
-    else if (n_sorted < all.size()) sort_best(all, all.size());
+    if (by_p)
+        all.resize(nucleus(all, &n_sorted, o.top_p));
+    else if (n_sorted < all.size())
+        sort_best(all, all.size());
     if (o.min_p > 0) all.resize(above_minimum(all, all.size(), o.min_p));
 }
 
@@ -138,7 +140,19 @@ llm_status pick(sampler *s, uint64_t position, llm_token *out, llm_error *err) {
     return LLM_OK;
 }
 
+// Penalties as they are usually set only lower logits: then a token below the best k that were never made stays below.
+bool only_lowers(const llm_sampler_options &o) {
+    return (o.repeat_penalty == 0 || o.repeat_penalty >= 1) && o.frequency_penalty >= 0 && o.presence_penalty >= 0;
+}
+
 } // namespace
+
+uint32_t sampler_needs(const sampler *s) {
+    const llm_sampler_options &o = s->options;
+    const uint32_t kept = o.temperature == 0 ? 1 : o.top_k;
+    if (!penalised(o) || !kept) return kept;
+    return only_lowers(o) ? kept + o.penalty_window : 0;
+}
 
 double random_uniform(uint64_t seed, uint64_t position, uint64_t draw) {
     uint64_t x = mix(seed + 0x9e3779b97f4a7c15ull);
@@ -171,8 +185,10 @@ void sampler_reset(sampler *s) {
 }
 
 void sampler_accept(sampler *s, llm_token id) {
-    if (s->recent.size() < s->options.penalty_window) s->recent.push_back(id);
-    else s->recent[s->n_accepted % s->options.penalty_window] = id;
+    if (s->recent.size() < s->options.penalty_window)
+        s->recent.push_back(id);
+    else
+        s->recent[s->n_accepted % s->options.penalty_window] = id;
     s->n_accepted++;
 }
 

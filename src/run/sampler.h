@@ -22,6 +22,9 @@ llm_status sampler_sample(sampler *s, const float *logits, size_t n_vocab, uint6
 llm_status sampler_sample_candidates(sampler *s, const llm_candidate *candidates, size_t n, uint64_t position,
                                      llm_token *out, llm_error *err);
 
+// How many of the best candidates decide the next token as all of them would; 0: all are needed.
+uint32_t sampler_needs(const sampler *s);
+
 // Uniform in [0, 1), 53 bits.
 double random_uniform(uint64_t seed, uint64_t position, uint64_t draw);
 

@@ -270,6 +270,38 @@ TEST_CASE("tokens give what was wanted of them and nothing else", "[api]") {
     CHECK(llm_logits(context.get(), -2) == llm_logits(context.get(), LLM_LAST));
 }
 
+TEST_CASE("the best candidates are the same without the logits beside them", "[api]") {
+    llm_error err = {};
+    ids text = random_ids(20, 512, 5);
+    for (size_t i = 0; const char *tier = llm_cpu_tier(i); i++)
+        for (uint32_t threads : {1u, 2u, 3u})
+            for (uint32_t top_k : {1u, 40u, 511u}) { // 20 rows of 511 are more than threads keep
+                model_handle model = load_model(own_data("qmodel-q4_k_m.gguf"), tier);
+                llm_context_options o = context_options(64);
+                o.n_threads = threads;
+                o.n_batch = 7;
+                context_handle alone = make_context(model.get(), o), both = make_context(model.get(), o);
+                std::vector<uint8_t> top(20, LLM_WANT_TOP), all(20, LLM_WANT_TOP | LLM_WANT_LOGITS);
+                llm_batch b = {};
+                b.n_tokens = 20;
+                b.tokens = text.data();
+                b.top_k = top_k;
+                b.want = top.data();
+                expect_ok(llm_decode(alone.get(), &b, &err), err);
+                b.want = all.data();
+                expect_ok(llm_decode(both.get(), &b, &err), err);
+                CAPTURE(tier, threads, top_k);
+                for (int32_t row = 0; row < 20; row++) {
+                    size_t n = 0, n_expected = 0;
+                    const llm_candidate *ours = llm_top(alone.get(), row, &n);
+                    const llm_candidate *expected = llm_top(both.get(), row, &n_expected);
+                    REQUIRE((n == top_k && n_expected == top_k));
+                    CHECK(memcmp(ours, expected, n * sizeof(llm_candidate)) == 0);
+                    CHECK(llm_logits(alone.get(), row) == nullptr);
+                }
+            }
+}
+
 TEST_CASE("a prompt of several passes whose last token alone wants logits gives the same bits", "[api]") {
     for (const char *file : {"llama-gqa-tied.gguf", "llama-bias.gguf", "qmodel-q4_0.gguf"})
         for (size_t i = 0; const char *tier = llm_cpu_tier(i); i++) {

@@ -1,4 +1,5 @@
 // The sampler against brute force, and its randomness.
+#include "core/top.h"
 #include "run/library.h"
 #include "run/sampler.h"
 #include <algorithm>
@@ -237,6 +238,43 @@ TEST_CASE("logits that are no numbers are refused", "[sampler]") {
              {std::vector<float>{1, NAN, 2}, {-INFINITY, -INFINITY}, {1, INFINITY}}) {
             CHECK(llm_sampler_sample(s.get(), logits.data(), logits.size(), 0, &id, nullptr) == LLM_ERR_NUMERIC);
             CHECK(id == 77);
+        }
+    }
+}
+
+TEST_CASE("as many of the best candidates as a chain needs decide like all of them", "[sampler]") {
+    const llm_sampler_options plain = {};
+    std::vector<llm_sampler_options> chains(6, plain);
+    chains[1].repeat_penalty = 1.3f;
+    chains[2] = warm(4);
+    chains[2].top_k = 8;
+    chains[3] = chains[2];
+    chains[3].repeat_penalty = 1.5f;
+    chains[3].presence_penalty = 0.5f;
+    chains[3].penalty_window = 20;
+    chains[3].top_p = 0.9f;
+    chains[4] = chains[3];
+    chains[4].frequency_penalty = -0.5f; // raises logits: nothing short of all is enough
+    chains[5] = warm(4);
+    for (const llm_sampler_options &o : chains) {
+        llm::sampler s;
+        REQUIRE(llm::sampler_init(&s, &o, nullptr) == LLM_OK);
+        CHECK((llm::sampler_needs(&s) == 0) == (&o >= &chains[4]));
+        for (uint64_t position = 0; position < 300; position++) {
+            std::vector<float> logits = random_logits(200, 1000 + position, 2);
+            for (float &x : logits) x = std::round(x * 4) / 4; // ties
+            llm_token whole = -1, some = -1;
+            REQUIRE(llm::sampler_sample(&s, logits.data(), logits.size(), position, &whole, nullptr) == LLM_OK);
+            const uint32_t k = llm::sampler_needs(&s) ? llm::sampler_needs(&s) : 200;
+            std::vector<llm_candidate> best(k);
+            llm::top_list list = {best.data(), 0, k};
+            llm::top_offer(&list, 0, logits.data(), 100);
+            llm::top_offer(&list, 100, logits.data() + 100, 100);
+            llm::top_sort(&list);
+            REQUIRE(llm::sampler_sample_candidates(&s, best.data(), list.n, position, &some, nullptr) == LLM_OK);
+            CAPTURE(&o - chains.data(), position);
+            CHECK(some == whole);
+            llm::sampler_accept(&s, whole);
         }
     }
 }

@@ -61,6 +61,32 @@ cpu_split split(const cpu_job *job, uint32_t n_matrices, uint32_t panel_step) {
 
 } // namespace
 
+namespace {
+
+// Where a call's tiles go: rows of a buffer, or, when nobody wants to see the logits, lists of the best ones.
+bool finish_tiles(const cpu_job *job, const float *tiles, uint32_t col, uint32_t n_panels, cpu_range rows) {
+    const plan_step *s = job->s;
+    const bool keep_top = s->out == job->p->program->logits && !job->p->logits;
+    float logits[MAX_TOKENS * MAX_PANELS * PANEL_ROWS];
+    tile_target target = {};
+    target.n_cols = uint32_t(s->w->rows - col < n_panels * PANEL_ROWS ? s->w->rows - col : n_panels * PANEL_ROWS);
+    target.n_tokens = rows.end - rows.begin;
+    target.act = cpu_activation_of(s->act);
+    if (s->bias) target.bias = s->bias->data + col;
+    if (s->residual >= 0) target.residual = f32_row(job, s->residual, rows.begin) + col;
+    target.residual_stride = s->w->rows;
+    target.out = keep_top ? logits : f32_row(job, s->out, rows.begin) + col;
+    target.out_stride = keep_top ? target.n_cols : s->w->rows;
+    const bool finite = job->kernels->finish_linear(tiles, &target);
+    if (!keep_top || !finite) return finite;
+    top_list *lists = reinterpret_cast<top_list *>(static_cast<uint8_t *>(job->scratch) + job->p->top_offset);
+    for (uint32_t t = 0; t < target.n_tokens; t++)
+        top_offer(&lists[rows.begin + t], llm_token(col), logits + t * target.n_cols, target.n_cols);
+    return true;
+}
+
+} // namespace
+
 // Float kernels take two panels at a time.
 cpu_split split_linear(const cpu_job *job) { return split(job, 1, job->s->w->format->quantised ? 1 : 2); }
 
@@ -75,15 +101,7 @@ void run_linear(const cpu_job *job, cpu_range panels, cpu_range rows) {
         for (uint32_t row = rows.begin; row < rows.end; row += MAX_TOKENS) {
             const uint32_t end = rows.end - row < MAX_TOKENS ? rows.end : row + MAX_TOKENS;
             dot(job, m, panel, n, {row, end}, tiles);
-            tile_target target = {};
-            target.n_cols = uint32_t(s->w->rows - col < n * PANEL_ROWS ? s->w->rows - col : n * PANEL_ROWS);
-            target.n_tokens = end - row;
-            target.act = cpu_activation_of(s->act);
-            if (s->bias) target.bias = s->bias->data + col;
-            if (s->residual >= 0) target.residual = f32_row(job, s->residual, row) + col;
-            target.out = f32_row(job, s->out, row) + col;
-            target.residual_stride = target.out_stride = s->w->rows;
-            finite &= job->kernels->finish_linear(tiles, &target);
+            finite &= finish_tiles(job, tiles, col, n, {row, end});
         }
     }
     check(job, finite);

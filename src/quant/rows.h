@@ -22,9 +22,21 @@ LLM_BLOCKS(q5_0)
 LLM_BLOCKS(q5_1)
 LLM_BLOCKS(q8_0)
 // blocks256.cpp
+LLM_READ_ONLY(q2_k)
+LLM_READ_ONLY(q3_k)
 LLM_BLOCKS(q4_k)
 LLM_BLOCKS(q5_k)
 LLM_BLOCKS(q6_k)
+// tables.cpp
+LLM_READ_ONLY(iq4_nl)
+LLM_READ_ONLY(iq4_xs)
+LLM_READ_ONLY(mxfp4)
+LLM_READ_ONLY(nvfp4)
+// ternary.cpp
+LLM_READ_ONLY(q1_0)
+LLM_READ_ONLY(q2_0)
+LLM_READ_ONLY(tq1_0)
+LLM_READ_ONLY(tq2_0)
 
 #undef LLM_READ_ONLY
 #undef LLM_BLOCKS

@@ -86,6 +86,9 @@ inline std::vector<uint8_t> random_blocks(random_source *r, const block_format *
         f->set_scales(&out[block], f16_to_f32(d), f16_to_f32(m));
         if (f->id == FORMAT_Q6_K && kind == DATA_EXTREME) // scales of -128 and 127
             for (int i = 0; i < 16; i++) out[block + 192 + i] = r->below(8) ? 0x80 : 0x7f;
+        if (f->id == FORMAT_MXFP4 && kind == DATA_DENORMAL) out[block] = uint8_t(r->below(4)); // denormal floats
+        if (f->id == FORMAT_NVFP4 && kind != DATA_SMALL)                                       // any byte is a scale
+            for (int i = 1; i < 4; i++) out[block + i] = kind == DATA_EXTREME ? 0xff : uint8_t(r->next());
     }
     return out;
 }

@@ -1,4 +1,6 @@
 // The kernels of a tier. A tier's file includes its vector layer (struct V) and then this. See kernels.h.
+#include "backend/cpu/trits.h"
+#include "quant/tables.h"
 #include <math.h>
 
 #if defined(__clang__)
@@ -30,6 +32,8 @@ constexpr int PARTS = PANEL_ROWS / N; // registers that hold one value of all ro
 #include "backend/cpu/body_codes.inl"
 #include "backend/cpu/body_codes_blocks32.inl"
 #include "backend/cpu/body_codes_k.inl"
+#include "backend/cpu/body_codes_tables.inl"
+#include "backend/cpu/body_codes_ternary.inl"
 #include "backend/cpu/body_matmul.inl"
 #include "backend/cpu/body_rows.inl"
 #include "backend/cpu/body_attention.inl"

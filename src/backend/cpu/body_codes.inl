@@ -11,6 +11,17 @@ INLINE void nibbles(Q *q, const uint8_t *p) {
         q[j + 4] = V::high_nibbles(v);
     }
 }
+// A two-bit block.
+INLINE void two_bits(Q *q, const uint8_t *p) {
+    UNROLL(2)
+    for (int half = 0; half < 2; half++) {
+        Q h = V::codes(p + 64 * half);
+        q[4 * half + 0] = V::bits_of<0, 3>(h);
+        q[4 * half + 1] = V::bits_of<-2, 3>(h);
+        q[4 * half + 2] = V::bits_of<-4, 3>(h);
+        q[4 * half + 3] = V::bits_of<-6, 3>(h);
+    }
+}
 // A one-bit block as bit BIT of the codes.
 template <int BIT> INLINE void add_one_bit(Q *q, const uint8_t *p) {
     Q h = V::codes(p);
@@ -23,7 +34,7 @@ template <int BIT> INLINE void add_one_bit(Q *q, const uint8_t *p) {
     q[6] = V::add_bits<BIT - 6, 1 << BIT>(h, q[6]);
     q[7] = V::add_bits<BIT - 7, 1 << BIT>(h, q[7]);
 }
-// A two-bit block as bits 4 and 5.
+// Another as bits 4 and 5.
 INLINE void add_two_bits(Q *q, const uint8_t *p) {
     UNROLL(8)
     for (int half = 0; half < 2; half++) {
@@ -42,7 +53,7 @@ enum minimum_term {
     MINIMUM_NONE,
     MINIMUM_ADDED,      // + minimum() * (scaled sum of activations)
     MINIMUM_SUBTRACTED, // - minimum() * the same
-    MINIMA_SUBTRACTED,  // - minimum() * (minimum16(0) * sum of the first 16 + minimum16(1) * sum of the last)
+    MINIMA_SUBTRACTED,  // - minimum() * 32 * (minimum16(0) * sum of the first 16 + minimum16(1) * sum of the last)
 };
 
 // What is special about a format, for part `part` of block `b` of a unit (layouts: panel.h):

@@ -3,6 +3,30 @@
 namespace llm {
 namespace {
 
+struct codes_q2_k : format_defaults {
+    static constexpr int BYTES = 1344, BLOCKS = 8, MAX = 3, SCALES = 2;
+    static constexpr minimum_term MINIMUM = MINIMA_SUBTRACTED;
+    INLINE void load(Q *q, const uint8_t *unit, int b, int part) { two_bits(q, unit + 320 + 128 * b + 4 * N * part); }
+    INLINE I both(const uint8_t *unit, int b, int half, int part) {
+        return V::load_u8(unit + 64 + 16 * (2 * b + half) + N * part);
+    }
+    INLINE F scale16(const uint8_t *unit, int b, int half, int part) {
+        return V::of_int(V::iand(both(unit, b, half, part), V::iall(15)));
+    }
+    INLINE F minimum16(const uint8_t *unit, int b, int half, int part) {
+        return V::mul(V::all(0x1p-5f), V::of_int(V::sra<4>(both(unit, b, half, part))));
+    }
+};
+struct codes_q3_k : format_defaults {
+    static constexpr int BYTES = 1824, BLOCKS = 8, MAX = 7, OFFSET = 4, SCALES = 2;
+    INLINE void load(Q *q, const uint8_t *unit, int b, int part) {
+        two_bits(q, unit + 288 + 192 * b + 4 * N * part);
+        add_one_bit<2>(q, unit + 288 + 192 * b + 128 + 4 * N * part);
+    }
+    INLINE F scale16(const uint8_t *unit, int b, int half, int part) {
+        return bytes_s8(unit + 32 + 16 * (2 * b + half), part);
+    }
+};
 struct k4_defaults : format_defaults {
     static constexpr int BLOCKS = 8;
     static constexpr minimum_term MINIMUM = MINIMUM_SUBTRACTED;

@@ -106,9 +106,9 @@ INLINE void add_minimum(F *acc, F minimum, const act_block *x, const uint8_t *w,
     for (int u = 0; u < TOKENS; u++) {
         if (W::MINIMUM == MINIMUM_ADDED) acc[u] = V::fma(minimum, V::all(x[u].scaled_sum), acc[u]);
         if (W::MINIMUM == MINIMUM_SUBTRACTED) acc[u] = V::fnma(minimum, V::all(x[u].scaled_sum), acc[u]);
-        if (W::MINIMUM == MINIMA_SUBTRACTED) { // start_32 is -32 times the sum; all of this is exact but the last step
-            F a = V::of_int(V::iall(x[u].start_32_low)), z = V::of_int(V::iall(x[u].start_32_high));
-            F both = V::mul(V::all(0x1p-5f), V::fma_exact(low, a, V::mul(high, z)));
+        if (W::MINIMUM == MINIMA_SUBTRACTED) { // exact but for the last step; start_32 is -32 times the sum
+            F last = V::mul(high, V::of_int(V::iall(x[u].start_32_high)));
+            F both = V::fma_exact(low, V::of_int(V::iall(x[u].start_32_low)), last);
             acc[u] = V::fma(V::mul(minimum, V::all(x[u].d)), both, acc[u]);
         }
     }

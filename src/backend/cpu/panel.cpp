@@ -20,17 +20,27 @@ void get_bf16(const uint8_t *unit, uint32_t row, float *out) {
 
 // clang-format off
 const panel_layout layouts[] = {
-    {FORMAT_F32,  PANEL_F32,    1,   64, nullptr,  get_f32},
-    {FORMAT_F16,  PANEL_F16,    1,   32, nullptr,  get_f16},
-    {FORMAT_BF16, PANEL_BF16,   1,   32, nullptr,  get_bf16},
-    {FORMAT_Q4_0, PANEL_Q4_0,  32,  288, put_q4_0, get_q4_0},
-    {FORMAT_Q4_1, PANEL_Q4_1,  32,  320, put_q4_1, get_q4_1},
-    {FORMAT_Q5_0, PANEL_Q5_0,  32,  352, put_q5_0, get_q5_0},
-    {FORMAT_Q5_1, PANEL_Q5_1,  32,  384, put_q5_1, get_q5_1},
-    {FORMAT_Q8_0, PANEL_Q8_0,  32,  544, put_q8_0, get_q8_0},
-    {FORMAT_Q4_K, PANEL_Q4_K, 256, 2368, put_q4_k, get_q4_k},
-    {FORMAT_Q5_K, PANEL_Q5_K, 256, 2880, put_q5_k, get_q5_k},
-    {FORMAT_Q6_K, PANEL_Q6_K, 256, 3360, put_q6_k, get_q6_k},
+    {FORMAT_F32,    PANEL_F32,      1,   64, nullptr,    get_f32},
+    {FORMAT_F16,    PANEL_F16,      1,   32, nullptr,    get_f16},
+    {FORMAT_BF16,   PANEL_BF16,     1,   32, nullptr,    get_bf16},
+    {FORMAT_Q4_0,   PANEL_Q4_0,    32,  288, put_q4_0,   get_q4_0},
+    {FORMAT_Q4_1,   PANEL_Q4_1,    32,  320, put_q4_1,   get_q4_1},
+    {FORMAT_Q5_0,   PANEL_Q5_0,    32,  352, put_q5_0,   get_q5_0},
+    {FORMAT_Q5_1,   PANEL_Q5_1,    32,  384, put_q5_1,   get_q5_1},
+    {FORMAT_Q8_0,   PANEL_Q8_0,    32,  544, put_q8_0,   get_q8_0},
+    {FORMAT_Q2_K,   PANEL_Q2_K,   256, 1344, put_q2_k,   get_q2_k},
+    {FORMAT_Q3_K,   PANEL_Q3_K,   256, 1824, put_q3_k,   get_q3_k},
+    {FORMAT_Q4_K,   PANEL_Q4_K,   256, 2368, put_q4_k,   get_q4_k},
+    {FORMAT_Q5_K,   PANEL_Q5_K,   256, 2880, put_q5_k,   get_q5_k},
+    {FORMAT_Q6_K,   PANEL_Q6_K,   256, 3360, put_q6_k,   get_q6_k},
+    {FORMAT_IQ4_NL, PANEL_IQ4_NL,  32,  288, put_iq4_nl, get_iq4_nl},
+    {FORMAT_IQ4_XS, PANEL_IQ4_XS, 256, 2208, put_iq4_xs, get_iq4_xs},
+    {FORMAT_MXFP4,  PANEL_MXFP4,   32,  272, put_mxfp4,  get_mxfp4},
+    {FORMAT_NVFP4,  PANEL_NVFP4,   64,  576, put_nvfp4,  get_nvfp4},
+    {FORMAT_Q1_0,   PANEL_Q1_0,   128,  288, put_q1_0,   get_q1_0},
+    {FORMAT_Q2_0,   PANEL_Q2_0,    64,  288, put_q2_0,   get_q2_0},
+    {FORMAT_TQ1_0,  PANEL_TQ1_0,  256,  928, put_tq1_0,  get_tq1_0},
+    {FORMAT_TQ2_0,  PANEL_TQ2_0,  256, 1056, put_tq2_0,  get_tq2_0},
 };
 // clang-format on
 

@@ -4,15 +4,6 @@
 
 namespace llm {
 
-// The fifth bits of a file: bit k of a word belongs to value k. Spreads four of them to bit 4 of four bytes.
-static void add_file_bits(const uint8_t high[4], codes32 *c) {
-    uint32_t v = load32(high);
-    for (int j = 0; j < 8; j++) {
-        uint32_t four = v >> 4 * j & 15;
-        c->w[j] |= ((four | four << 7 | four << 14 | four << 21) & BITS) << 4;
-    }
-}
-
 void put_q4_0(const void *block, uint8_t *unit, uint32_t row) {
     const block_q4_0 *b = static_cast<const block_q4_0 *>(block);
     put_half(unit, row, b->d);
@@ -35,7 +26,7 @@ void get_q4_1(const uint8_t *unit, uint32_t row, float *out) {
 void put_q5_0(const void *block, uint8_t *unit, uint32_t row) {
     const block_q5_0 *b = static_cast<const block_q5_0 *>(block);
     codes32 c = file_nibbles(b->q);
-    add_file_bits(b->high, &c);
+    add_file_bits(b->high, &c, 4);
     put_half(unit, row, b->d);
     put_nibbles(unit + 32, row, c);
     put_bits(unit + 32 + NIBBLE_BLOCK, row, c, 4);
@@ -49,7 +40,7 @@ void get_q5_0(const uint8_t *unit, uint32_t row, float *out) {
 void put_q5_1(const void *block, uint8_t *unit, uint32_t row) {
     const block_q5_1 *b = static_cast<const block_q5_1 *>(block);
     codes32 c = file_nibbles(b->q);
-    add_file_bits(b->high, &c);
+    add_file_bits(b->high, &c, 4);
     put_half(unit, row, b->d);
     put_half(unit + 32, row, b->m);
     put_nibbles(unit + 64, row, c);

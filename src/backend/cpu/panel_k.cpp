@@ -4,6 +4,58 @@
 
 namespace llm {
 
+// Scale and minimum of 16 values stay in one byte.
+void put_q2_k(const void *block, uint8_t *unit, uint32_t row) {
+    const block_q2_K *b = static_cast<const block_q2_K *>(block);
+    put_half(unit, row, b->d);
+    put_half(unit + 32, row, b->dmin);
+    for (int s = 0; s < 16; s++) unit[64 + 16 * s + row] = b->scales[s];
+    for (int g = 0; g < 8; g++) put_pairs(unit + 320 + PAIR_BLOCK * g, row, file_two_bits(b->q, g), 0);
+}
+void get_q2_k(const uint8_t *unit, uint32_t row, float *out) {
+    float d = get_half(unit, row), dmin = get_half(unit + 32, row);
+    for (int g = 0; g < 8; g++) {
+        codes32 c = {};
+        get_pairs(unit + 320 + PAIR_BLOCK * g, row, &c, 0);
+        for (int k = 0; k < 32; k++) {
+            int both = unit[64 + 16 * (2 * g + k / 16) + row];
+            out[32 * g + k] = d * float(both & 15) * float(code_of(c, k)) - dmin * float(both >> 4);
+        }
+    }
+}
+
+// d * scale * (code - offset), a scale per 16 values.
+static void numbers_16(const codes32 &c, float d, const uint8_t *scales, uint32_t row, int offset, float *out) {
+    for (int k = 0; k < 32; k++)
+        out[k] = d * float(int8_t(scales[16 * (k / 16) + row])) * float(code_of(c, k) - offset);
+}
+
+constexpr size_t Q3_CODES = 32 + 256, Q3_GROUP = PAIR_BLOCK + BIT_BLOCK;
+
+void put_q3_k(const void *block, uint8_t *unit, uint32_t row) {
+    const block_q3_K *b = static_cast<const block_q3_K *>(block);
+    int8_t scales[16];
+    unpack_scales_q3(b->scales, scales);
+    put_half(unit, row, b->d);
+    for (int s = 0; s < 16; s++) unit[32 + 16 * s + row] = uint8_t(scales[s]);
+    for (int g = 0; g < 8; g++) {
+        uint8_t *at = unit + Q3_CODES + Q3_GROUP * g;
+        codes32 c = file_two_bits(b->q, g);
+        for (int j = 0; j < 8; j++) c.w[j] |= (load32(b->high + 4 * j) >> g & BITS) << 2;
+        put_pairs(at, row, c, 0);
+        put_bits(at + PAIR_BLOCK, row, c, 2);
+    }
+}
+void get_q3_k(const uint8_t *unit, uint32_t row, float *out) {
+    for (int g = 0; g < 8; g++) {
+        const uint8_t *at = unit + Q3_CODES + Q3_GROUP * g;
+        codes32 c = {};
+        get_pairs(at, row, &c, 0);
+        get_bits(at + PAIR_BLOCK, row, &c, 2);
+        numbers_16(c, get_half(unit, row), unit + 32 + 32 * g, row, 4, out + 32 * g);
+    }
+}
+
 // Codes of group g of Q4_K and Q5_K: nibbles g % 2 of 32 bytes.
 static codes32 file_group_k4(const uint8_t *q, int g) {
     codes32 c;
@@ -79,15 +131,11 @@ void put_q6_k(const void *block, uint8_t *unit, uint32_t row) {
     }
 }
 void get_q6_k(const uint8_t *unit, uint32_t row, float *out) {
-    float d = get_half(unit, row);
     for (int g = 0; g < 8; g++) {
         const uint8_t *at = unit + Q6_CODES + Q6_GROUP * g;
         codes32 c = get_nibbles(at, row);
         get_pairs(at + NIBBLE_BLOCK, row, &c, 4);
-        for (int k = 0; k < 32; k++) {
-            int code = int(c.w[k / 4] >> 8 * (k % 4) & 255) - 32;
-            out[32 * g + k] = d * float(int8_t(unit[32 + 16 * (2 * g + k / 16) + row])) * float(code);
-        }
+        numbers_16(c, get_half(unit, row), unit + 32 + 32 * g, row, 32, out + 32 * g);
     }
 }
 

@@ -66,13 +66,12 @@ inline void get_pairs(const uint8_t *block, uint32_t row, codes32 *c, int bit) {
     }
 }
 
+inline int code_of(const codes32 &c, int k) { return int(c.w[k / 4] >> 8 * (k % 4) & 255); }
+
 // value = scale * (code - offset) + minimum, the product being exact. A format without a minimum passes -0, which
 // leaves every value, -0 too, as it is.
 inline void numbers(const codes32 &c, float scale, int offset, float minimum, float *out) {
-    for (int k = 0; k < 32; k++) {
-        int code = int(c.w[k / 4] >> 8 * (k % 4) & 255) - offset;
-        out[k] = scale * float(code) + minimum;
-    }
+    for (int k = 0; k < 32; k++) out[k] = scale * float(code_of(c, k) - offset) + minimum;
 }
 
 // 16 bytes of a file's nibbles are already in the order of a nibble block.
@@ -86,6 +85,21 @@ inline codes32 file_nibbles(const uint8_t q[16]) {
     return c;
 }
 
+// The two-bit layout of a file's 64 bytes (block_q2_K): group g of 32 values.
+inline codes32 file_two_bits(const uint8_t *q, int g) {
+    codes32 c;
+    for (int j = 0; j < 8; j++) c.w[j] = load32(q + 32 * (g / 4) + 4 * j) >> 2 * (g % 4) & PAIRS;
+    return c;
+}
+// Single bits of a file, bit k of a word belonging to value k: spreads four of them to bit `bit` of four bytes.
+inline void add_file_bits(const uint8_t high[4], codes32 *c, int bit) {
+    uint32_t v = load32(high);
+    for (int j = 0; j < 8; j++) {
+        uint32_t four = v >> 4 * j & 15;
+        c->w[j] |= ((four | four << 7 | four << 14 | four << 21) & BITS) << bit;
+    }
+}
+
 // put: one block of one row into a unit; get: the numbers of a row of a unit.
 #define LLM_PANEL_FORMAT(name)                                                                                         \
     void put_##name(const void *block, uint8_t *unit, uint32_t row);                                                   \
@@ -97,9 +111,21 @@ LLM_PANEL_FORMAT(q5_0)
 LLM_PANEL_FORMAT(q5_1)
 LLM_PANEL_FORMAT(q8_0)
 // panel_k.cpp
+LLM_PANEL_FORMAT(q2_k)
+LLM_PANEL_FORMAT(q3_k)
 LLM_PANEL_FORMAT(q4_k)
 LLM_PANEL_FORMAT(q5_k)
 LLM_PANEL_FORMAT(q6_k)
+// panel_tables.cpp
+LLM_PANEL_FORMAT(iq4_nl)
+LLM_PANEL_FORMAT(iq4_xs)
+LLM_PANEL_FORMAT(mxfp4)
+LLM_PANEL_FORMAT(nvfp4)
+// panel_ternary.cpp
+LLM_PANEL_FORMAT(q1_0)
+LLM_PANEL_FORMAT(q2_0)
+LLM_PANEL_FORMAT(tq1_0)
+LLM_PANEL_FORMAT(tq2_0)
 #undef LLM_PANEL_FORMAT
 
 } // namespace llm

@@ -127,7 +127,7 @@ struct V {
     // vpmaddubsw saturates: as many groups are added in int16 as cannot reach its end (a pair of products is at most
     // 2 * 127 * MAX).
     template <int MAX, int GROUPS, int TOKENS> INLINE void dot(I *acc, const Q *q, const int8_t *a) {
-        constexpr int SHARED = 32767 / (MAX * 254);
+        constexpr int FIT = 32767 / (MAX * 254), SHARED = FIT < GROUPS ? FIT : GROUPS;
 #pragma GCC unroll 8
         for (int u = 0; u < TOKENS; u++) {
             const int8_t *x = a + u * sizeof(act_block);

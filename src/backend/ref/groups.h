@@ -41,6 +41,10 @@ inline void low_high_nibbles(const uint8_t q[16], int code[32]) {
 // groups32.cpp
 group_decoder group_q4_0, group_q4_1, group_q5_0, group_q5_1, group_q8_0;
 // groups_k.cpp
-group_decoder group_q4_k, group_q5_k, group_q6_k;
+group_decoder group_q2_k, group_q3_k, group_q4_k, group_q5_k, group_q6_k;
+// groups_tables.cpp
+group_decoder group_iq4_nl, group_iq4_xs, group_mxfp4, group_nvfp4;
+// groups_ternary.cpp
+group_decoder group_q1_0, group_q2_0, group_tq1_0, group_tq2_0;
 
 } // namespace llm

@@ -3,6 +3,30 @@
 
 namespace llm {
 
+static int two_bits(const uint8_t q[64], int group, int i) { return q[32 * (group / 4) + i] >> 2 * (group % 4) & 3; }
+
+void group_q2_k(const void *block, int group, weight_group *g) {
+    auto *b = (const block_q2_K *)block;
+    plain_group(g, f16_to_f32(b->d));
+    for (int i = 0; i < 32; i++) g->code[i] = two_bits(b->q, group, i);
+    g->minima = weight_group::TWO_MINIMA;
+    g->minimum = -f16_to_f32(b->dmin);
+    for (int half = 0; half < 2; half++) {
+        g->factor[half] = b->scales[2 * group + half] & 15;
+        g->minimum_factor[half] = b->scales[2 * group + half] >> 4;
+    }
+}
+
+void group_q3_k(const void *block, int group, weight_group *g) {
+    auto *b = (const block_q3_K *)block;
+    int8_t scales[16];
+    unpack_scales_q3(b->scales, scales);
+    plain_group(g, f16_to_f32(b->d));
+    for (int i = 0; i < 32; i++) g->code[i] = (two_bits(b->q, group, i) | (b->high[i] >> group & 1) << 2) - 4;
+    g->factor[0] = scales[2 * group];
+    g->factor[1] = scales[2 * group + 1];
+}
+
 // d * scale and dmin * minimum are exact: 11 + 6 bits.
 static void scale_minimum_k4(uint16_t d, uint16_t dmin, const uint8_t packed[12], int group, weight_group *g) {
     uint8_t scales[8], minima[8];

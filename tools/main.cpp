@@ -23,6 +23,8 @@ static const command commands[] = {
      {"llm bench -m model.gguf -p 512 -n 64 -r 3", "llm bench --shape llama-3.2-1b --type Q4_0 --depth 0,4096 --json"}, run_bench},
     {"synth", "Write a model of random weights with a known shape.",
      {"llm synth --shape smol-135m --type Q4_0 -o random.gguf", "llm synth --list"}, run_synth},
+    {"pack", "Write a model in the layout that loads at once.",
+     {"llm pack model.gguf model-packed.gguf", "llm pack model.gguf model-packed.gguf --json"}, run_pack},
 };
 // clang-format on
 

@@ -55,6 +55,7 @@ llm_status model_options_read(const llm_model_options *o, model_load_options *ou
     out->n_threads = o->n_threads;
     out->mem_limit = o->mem_limit;
     out->vocab_only = o->vocab_only;
+    out->no_map = o->no_map;
     out->tokenizer_pre = o->tokenizer_pre;
     if (o->progress) out->steps = {forward_progress, (void *)o};
     out->log = {o->log, o->log_user};

@@ -88,6 +88,8 @@ struct backend {
     // other than pass::bad_step.
     uint32_t (*n_chunks)(const pass *p, uint32_t step, uint32_t n_threads);
     void (*run_chunk)(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads, void *scratch);
+
+    bool takes_packed; // its layout of weights is the one of packed files (backend/packed.h)
 };
 
 inline plan_target backend_target(const backend *b) { return {b->name, b->supports, b->act8_bytes}; }

@@ -22,15 +22,21 @@ void model_retain(model *m) { m->references.fetch_add(1, std::memory_order_relax
 void model_release(model *m) {
     if (!m || m->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     memory_release(&m->weights);
+    for (file_map &map : m->maps) file_unmap(&map);
     tokenizer_free(m->vocab);
     delete m;
 }
 
-uint64_t model_weight_bytes(const model *m) {
+static uint64_t sum_of_bytes(const model *m, bool also_in_place) {
     uint64_t total = 0;
-    for (const weight &w : m->matrices) total += m->cpu->weight_bytes(w.format, w.rows, w.cols);
+    for (size_t i = 0; i < m->matrices.size(); i++) {
+        const weight *w = &m->matrices[i];
+        if (also_in_place || !m->in_place[i]) total += m->cpu->weight_bytes(w->format, w->rows, w->cols);
+    }
     return total;
 }
+uint64_t model_weight_bytes(const model *m) { return sum_of_bytes(m, true); }
+uint64_t model_private_bytes(const model *m) { return sum_of_bytes(m, false); }
 
 void model_graph(const model *m, graph *out) { m->kind->build(m, out); }
 

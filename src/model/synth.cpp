@@ -17,6 +17,7 @@ struct shape_row {
 // From the configuration files that were published with the models.
 // clang-format off
 const shape_row shapes[] = {
+    {"tiny-256",     "llama", 1,  256,  512,   4,  2,  320,    512,    10000.0f,   false, false}, // nobody's: for tests
     {"stories-15m",  "llama", 6,  288,  768,   6,  6,  32000,  256,    10000.0f,   true,  false},
     {"smol-135m",    "llama", 30, 576,  1536,  9,  3,  49152,  2048,   10000.0f,   true,  false},
     {"qwen2-0.5b",   "qwen2", 24, 896,  4864,  14, 2,  151936, 32768,  1000000.0f, true,  true},
@@ -26,18 +27,16 @@ const shape_row shapes[] = {
 };
 // clang-format on
 
-// What a type name means for a tensor: most are one format; Q4_K_M keeps half of the sensitive tensors in Q6_K.
+// What a type name means for a tensor: a format for all but the output matrix, which most files keep in Q6_K. The
+// exceptions: plain numbers and Q8_0 throughout; Q4_K_M keeps half of the sensitive tensors in Q6_K.
 struct type_row {
     const char *name;
     format_id base, sensitive, head;
 };
-const type_row types[] = {
-    {"F32", FORMAT_F32, FORMAT_F32, FORMAT_F32},      {"F16", FORMAT_F16, FORMAT_F16, FORMAT_F16},
-    {"BF16", FORMAT_BF16, FORMAT_BF16, FORMAT_BF16},  {"Q8_0", FORMAT_Q8_0, FORMAT_Q8_0, FORMAT_Q8_0},
-    {"Q4_0", FORMAT_Q4_0, FORMAT_Q4_0, FORMAT_Q6_K},  {"Q4_1", FORMAT_Q4_1, FORMAT_Q4_1, FORMAT_Q6_K},
-    {"Q5_0", FORMAT_Q5_0, FORMAT_Q5_0, FORMAT_Q6_K},  {"Q5_1", FORMAT_Q5_1, FORMAT_Q5_1, FORMAT_Q6_K},
-    {"Q4_K", FORMAT_Q4_K, FORMAT_Q4_K, FORMAT_Q6_K},  {"Q4_K_M", FORMAT_Q4_K, FORMAT_Q6_K, FORMAT_Q6_K},
-    {"Q5_K", FORMAT_Q5_K, FORMAT_Q5_K, FORMAT_Q6_K},  {"Q6_K", FORMAT_Q6_K, FORMAT_Q6_K, FORMAT_Q6_K},
+const type_row exceptions[] = {
+    {"F32", FORMAT_F32, FORMAT_F32, FORMAT_F32},       {"F16", FORMAT_F16, FORMAT_F16, FORMAT_F16},
+    {"BF16", FORMAT_BF16, FORMAT_BF16, FORMAT_BF16},   {"Q8_0", FORMAT_Q8_0, FORMAT_Q8_0, FORMAT_Q8_0},
+    {"Q4_K_M", FORMAT_Q4_K, FORMAT_Q6_K, FORMAT_Q6_K},
 };
 
 struct tensor_plan {
@@ -48,7 +47,7 @@ struct tensor_plan {
 
 struct synth {
     const shape_row *shape;
-    const type_row *type;
+    type_row type;
     gguf_writer *w;
     uint64_t random;
     std::vector<tensor_plan> tensors;
@@ -76,6 +75,24 @@ template <class Row, size_t N> std::string names_of(const Row (&rows)[N]) {
     return all;
 }
 
+bool find_type(const char *name, type_row *out) {
+    const type_row *row = find_row(exceptions, name);
+    const block_format *format = format_by_name(name);
+    if (row)
+        *out = *row;
+    else if (format && format_supported(format))
+        *out = {format->name, format->id, format->id, FORMAT_Q6_K};
+    else
+        return false;
+    return true;
+}
+std::string names_of_types() {
+    std::string all;
+    for (const block_format *f = format_table(nullptr); f->name; f++)
+        if (format_supported(f)) all += f->name + std::string(", ");
+    return all + "Q4_K_M";
+}
+
 // The format asked for, or what divides the row: Q8_0, else F16.
 const block_format *fitting(format_id id, uint64_t cols) {
     for (format_id candidate : {id, FORMAT_Q8_0})
@@ -91,7 +108,7 @@ void add(synth *s, std::string name, format_id id, uint64_t cols, uint64_t rows)
 void add_layer(synth *s, uint32_t i) {
     const shape_row *h = s->shape;
     uint64_t embd = h->n_embd, kv = embd / h->n_head * h->n_head_kv, ff = h->n_ff;
-    format_id base = s->type->base, sensitive = i % 2 ? base : s->type->sensitive;
+    format_id base = s->type.base, sensitive = i % 2 ? base : s->type.sensitive;
     std::string p = "blk." + std::to_string(i) + ".";
     add(s, p + "attn_norm.weight", FORMAT_F32, embd, 0);
     add(s, p + "attn_q.weight", base, embd, embd);
@@ -111,10 +128,10 @@ void add_layer(synth *s, uint32_t i) {
 
 void plan_tensors(synth *s) {
     const shape_row *h = s->shape;
-    add(s, "token_embd.weight", h->tied ? s->type->head : s->type->base, h->n_embd, h->n_vocab);
+    add(s, "token_embd.weight", h->tied ? s->type.head : s->type.base, h->n_embd, h->n_vocab);
     for (uint32_t i = 0; i < h->n_layer; i++) add_layer(s, i);
     add(s, "output_norm.weight", FORMAT_F32, h->n_embd, 0);
-    if (!h->tied) add(s, "output.weight", s->type->head, h->n_embd, h->n_vocab);
+    if (!h->tied) add(s, "output.weight", s->type.head, h->n_embd, h->n_vocab);
 }
 
 // The letter that stands for a byte in byte-level vocabularies: printable Latin-1 is itself, the rest is moved above
@@ -179,6 +196,22 @@ void random_row(synth *s, float *row, uint64_t n) {
         row[i] = size * ((float)(int32_t)(uint32_t)(next_random(&s->random) >> 32) * 0x1p-31f);
 }
 
+// For formats without a quantiser: random bits under one scale, which after a first draw is set so that the values have
+// the size of random_row's.
+void random_blocks(synth *s, const block_format *format, uint8_t *row, uint64_t n) {
+    const size_t bytes = format_bytes(format, n);
+    for (size_t i = 0; i < bytes; i++) row[i] = (uint8_t)(next_random(&s->random) >> 32);
+    std::vector<float> values(n);
+    float scale = 1;
+    for (int draw = 0; draw < 2; draw++) {
+        for (size_t at = 0; at < bytes; at += format->block_bytes) format->set_scales(row + at, scale, scale);
+        format->dequantise(row, values.data(), n);
+        float sum = 0;
+        for (float v : values) sum += v * v;
+        if (sum > 0) scale = scale / sqrtf(sum);
+    }
+}
+
 // Rows are drawn from a pool of quantised ones: quantising 10^9 values would take most of a minute, and speed does not
 // depend on which rows are equal.
 constexpr uint64_t POOL_ROWS = 64;
@@ -190,7 +223,10 @@ llm_status write_matrix(synth *s, const tensor_plan &t, llm_error *err) {
     std::vector<uint8_t> pool(n * row_bytes);
     for (uint64_t i = 0; i < n; i++) {
         random_row(s, row.data(), t.cols);
-        t.format->quantise(row.data(), pool.data() + i * row_bytes, t.cols);
+        if (t.format->quantise)
+            t.format->quantise(row.data(), pool.data() + i * row_bytes, t.cols);
+        else
+            random_blocks(s, t.format, pool.data() + i * row_bytes, t.cols);
     }
     for (uint64_t i = 0; i < t.rows; i++) {
         uint64_t from = i < n ? i : next_random(&s->random) % n;
@@ -210,7 +246,8 @@ llm_status write_file(synth *s, const progress *steps, llm_error *err) {
     write_metadata(s);
     LLM_TRY(gguf_writer_begin_data(s->w, err));
     for (size_t i = 0; i < s->tensors.size(); i++) {
-        if (!go_on(steps, (float)i / (float)s->tensors.size())) return fail(err, LLM_CANCELLED, "writing was cancelled");
+        if (!go_on(steps, (float)i / (float)s->tensors.size()))
+            return fail(err, LLM_CANCELLED, "writing was cancelled");
         LLM_TRY(write_tensor(s, s->tensors[i], err));
     }
     return LLM_OK;
@@ -224,12 +261,12 @@ const char *synth_shape_name(size_t index) {
 
 llm_status synth_write(const char *shape, const char *format, uint64_t seed, const char *path, const progress *steps,
                        llm_error *err) {
-    synth s = {find_row(shapes, shape), find_row(types, format), nullptr, seed * 2 + 1, {}};
+    synth s = {find_row(shapes, shape), {}, nullptr, seed * 2 + 1, {}};
     if (!s.shape)
         return fail(err, LLM_ERR_NOT_FOUND, "shape \"%s\" is not known; there are %s", shape, names_of(shapes).c_str());
-    if (!s.type)
+    if (!find_type(format, &s.type))
         return fail(err, LLM_ERR_NOT_FOUND, "format \"%s\" is not known here; there are %s", format,
-                    names_of(types).c_str());
+                    names_of_types().c_str());
     plan_tensors(&s);
     LLM_TRY(gguf_writer_open(path, &s.w, err));
     llm_status status = write_file(&s, steps, err);

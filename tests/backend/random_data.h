@@ -79,8 +79,10 @@ inline std::vector<uint8_t> random_blocks(random_source *r, const block_format *
         }
         return out;
     }
-    for (uint8_t &byte : out)
-        byte = kind == DATA_EXTREME && r->below(8) ? (f->id == FORMAT_Q8_0 ? 0x80 : 0xff) : uint8_t(r->next());
+    // The codes of largest magnitude: -128, the first of values_iq4, and elsewhere all ones.
+    const bool iq4 = f->id == FORMAT_IQ4_NL || f->id == FORMAT_IQ4_XS;
+    const uint8_t end = f->id == FORMAT_Q8_0 ? 0x80 : iq4 ? 0 : 0xff;
+    for (uint8_t &byte : out) byte = kind == DATA_EXTREME && r->below(8) ? end : uint8_t(r->next());
     for (size_t block = 0; block < out.size(); block += f->block_bytes) {
         const uint16_t d = random_half(r, kind), m = random_half(r, kind) & 0x7fff;
         f->set_scales(&out[block], f16_to_f32(d), f16_to_f32(m));

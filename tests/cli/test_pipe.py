@@ -75,6 +75,24 @@ class Pipes(unittest.TestCase):
                 usage.append(json.loads(result.stdout.splitlines()[-1])["usage"]["prompt"])
             self.assertGreater(usage[1], usage[0])
 
+    def test_pack(self):
+        model = program.chat_model()[1]
+        with tempfile.TemporaryDirectory() as folder:
+            packed = os.path.join(folder, "packed \u4e2d.gguf")
+            result = run("pack", model, packed, "--json")
+            self.assertEqual(0, result.returncode, result.stderr)
+            self.assertEqual(packed, json.loads(result.stdout)["path"])
+            self.assertEqual([os.path.basename(packed)], os.listdir(folder))
+            hashes = [run("logits", "-m", m, "--tokens", "1,2,3", "--hash").stdout for m in (model, packed)]
+            self.assertEqual(hashes[0], hashes[1])
+            self.assertIn(b" packed ", run("info", packed).stdout)
+            info = json.loads(run("info", packed, "--check", "--json").stdout)
+            self.assertTrue(info["sound"])
+            self.assertGreater(info["memory_mapped"], info["memory_weights"])
+            self.assert_failed(run("pack", packed, os.path.join(folder, "again")), 1, "packed already")
+            self.assert_failed(run("pack", packed, packed), 1, "packed already")
+            self.assert_failed(run("pack", model), 2, "IN and OUT")
+
     def test_wrong_files(self):
         with tempfile.TemporaryDirectory() as folder:
             empty, text = os.path.join(folder, "empty.gguf"), os.path.join(folder, "text.gguf")

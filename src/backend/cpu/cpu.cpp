@@ -1,5 +1,6 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/ops.h"
+#include "backend/packed.h"
 #include "core/cpu.h"
 
 namespace llm {
@@ -8,21 +9,12 @@ namespace {
 bool supports(const block_format *format) { return panel_layout_of(format) != nullptr; }
 
 size_t weight_bytes(const block_format *format, uint64_t rows, uint64_t cols) {
-    const size_t bytes = panel_count(rows) * panel_bytes(panel_layout_of(format), cols);
-    return (bytes + 63) / 64 * 64;
+    return (packed_bytes(format, rows, cols) + 63) / 64 * 64;
 }
 
 void pack(const block_format *format, uint64_t, uint64_t cols, uint64_t row, uint64_t n_rows, const void *file_rows,
           void *matrix) {
-    const panel_layout *layout = panel_layout_of(format);
-    const uint8_t *from = static_cast<const uint8_t *>(file_rows);
-    uint8_t *panel = static_cast<uint8_t *>(matrix) + row / PANEL_ROWS * panel_bytes(layout, cols);
-    for (; n_rows; panel += panel_bytes(layout, cols)) {
-        const uint32_t n = n_rows < PANEL_ROWS ? uint32_t(n_rows) : PANEL_ROWS;
-        panel_pack(layout, format, cols, n, from, panel);
-        from += n * format_bytes(format, cols);
-        n_rows -= n;
-    }
+    packed_pack(format, cols, n_rows, file_rows, static_cast<uint8_t *>(matrix) + packed_bytes(format, row, cols));
 }
 
 size_t act8_bytes(uint32_t cols, uint32_t n_rows) { return size_t(cols / 32) * n_rows * sizeof(act_block); }
@@ -36,8 +28,9 @@ void run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads,
 }
 
 template <const cpu_kernels &KERNELS> constexpr backend tier(const char *name, bool (*available)()) {
-    return {name,       available,         supports,       weight_bytes,   PANEL_ROWS,        pack,
-            act8_bytes, cpu_scratch_bytes, true, cpu_kv_k_bytes, cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>};
+    return {name,           available,         supports,           weight_bytes, PANEL_ROWS,
+            pack,           act8_bytes,        cpu_scratch_bytes,  true,         cpu_kv_k_bytes,
+            cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>, true};
 }
 
 } // namespace

@@ -153,6 +153,6 @@ void ref_run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t, void 
 } // namespace
 
 const backend backend_ref = {"ref", ref_available, ref_supports, ref_weight_bytes, 1, ref_pack, ref_act8_bytes,
-                             ref_scratch_bytes, false, ref_kv_k_bytes, ref_kv_v_bytes, ref_n_chunks, ref_run_chunk};
+                             ref_scratch_bytes, false, ref_kv_k_bytes, ref_kv_v_bytes, ref_n_chunks, ref_run_chunk, false};
 
 } // namespace llm

@@ -19,7 +19,7 @@ void kv_shape_finish(kv_shape *shape, const backend *b) {
 const backend *const *backend_table() {
     static const backend *const table[] = {
 #if defined(__x86_64__) || defined(_M_X64)
-        &backend_avx512, &backend_avxvnni, &backend_avx2, &backend_sse41,
+        &backend_amx, &backend_avx512, &backend_avxvnni, &backend_avx2, &backend_sse41,
 #endif
         &backend_ref, nullptr};
     return table;

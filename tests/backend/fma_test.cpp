@@ -67,7 +67,8 @@ uint32_t check_call(const test_tier &tier, random_source *r, triple *first_wrong
     float panel[2][PANEL_ROWS], x[MAX_TOKENS][2], tiles[MAX_TOKENS][PANEL_ROWS];
     float b = activation(r);
     for (auto &row : x) row[0] = 1, row[1] = b;
-    for (uint32_t i = 1; i < MAX_TOKENS; i++) x[i][1] = r->below(4) ? std::ldexp(b, int(r->below(3)) - 1) : activation(r);
+    for (uint32_t i = 1; i < MAX_TOKENS; i++)
+        x[i][1] = r->below(4) ? std::ldexp(b, int(r->below(3)) - 1) : activation(r);
     for (uint32_t i = 0; i < PANEL_ROWS; i++) {
         triple t = kinds[r->below(KINDS)](r, b);
         panel[0][i] = t.c, panel[1][i] = t.a;

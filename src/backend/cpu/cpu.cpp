@@ -19,18 +19,21 @@ void pack(const block_format *format, uint64_t, uint64_t cols, uint64_t row, uin
 
 size_t act8_bytes(uint32_t cols, uint32_t n_rows) { return size_t(cols / 32) * n_rows * sizeof(act_block); }
 
-template <const cpu_kernels &KERNELS> uint32_t n_chunks(const pass *p, uint32_t step, uint32_t n_threads) {
-    return cpu_n_chunks(&KERNELS, p, step, n_threads);
-}
-template <const cpu_kernels &KERNELS>
-void run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads, void *scratch) {
-    cpu_run_chunk(&KERNELS, p, step, chunk, n_threads, scratch);
-}
+template <const cpu_kernels &KERNELS, const cpu_prompt_kernels *PROMPT> struct steps {
+    static constexpr cpu_tier of = {&KERNELS, PROMPT};
+    static uint32_t n_chunks(const pass *p, uint32_t step, uint32_t n_threads) {
+        return cpu_n_chunks(&of, p, step, n_threads);
+    }
+    static void run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads, void *scratch) {
+        cpu_run_chunk(&of, p, step, chunk, n_threads, scratch);
+    }
+};
 
-template <const cpu_kernels &KERNELS> constexpr backend tier(const char *name, bool (*available)()) {
-    return {name,           available,         supports,           weight_bytes, PANEL_ROWS,
-            pack,           act8_bytes,        cpu_scratch_bytes,  true,         cpu_kv_k_bytes,
-            cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>, true};
+template <const cpu_kernels &KERNELS, const cpu_prompt_kernels *PROMPT = nullptr>
+constexpr backend tier(const char *name, bool (*available)()) {
+    using run = steps<KERNELS, PROMPT>;
+    return {name, available,      supports,       weight_bytes,  PANEL_ROWS,     pack, act8_bytes, cpu_scratch_bytes,
+            true, cpu_kv_k_bytes, cpu_kv_v_bytes, run::n_chunks, run::run_chunk, true};
 }
 
 } // namespace
@@ -40,6 +43,7 @@ const backend backend_sse41 = tier<kernels_sse41>("sse41", [] { return cpu()->ss
 const backend backend_avx2 = tier<kernels_avx2>("avx2", [] { return cpu()->avx2; });
 const backend backend_avxvnni = tier<kernels_avxvnni>("avxvnni", [] { return cpu()->avxvnni; });
 const backend backend_avx512 = tier<kernels_avx512>("avx512", [] { return cpu()->avx512; });
+const backend backend_amx = tier<kernels_avx512, &prompt_kernels_amx>("amx", [] { return cpu()->amx; });
 #endif
 
 } // namespace llm

@@ -32,11 +32,15 @@ triple cancelling(random_source *r, float b) {
     float a = with_mantissa(r, int(r->below(60)) - 30), c = -(a * b);
     return {a, b, float_of(bits_of(c) + r->below(5) - 2)};
 }
-// Results and addends among the denormals, products at odd halves of the smallest number.
+// Results and addends among the denormals, products around odd halves of the smallest number; a and b are normal, so
+// that the product has bits beyond.
 triple denormal(random_source *r, float b) {
-    float product = std::ldexp(float(r->below(64)) + 0.5f * float(r->below(3)) * near_one(r), -149 + int(r->below(4)));
+    int exponent;
+    const float mantissa = std::frexp(b, &exponent);
+    float halves = float(r->below(64)) + 0.5f * float(r->below(3));
+    float a = std::ldexp(halves * near_one(r) / mantissa, -149 + int(r->below(4)) - exponent);
     float c = float_of(r->below(1u << (1 + r->below(24))));
-    return {std::ldexp(signed_power(r, 0), 0) * product / b, b, r->below(2) ? c : -c};
+    return {a * signed_power(r, 0), b, r->below(2) ? c : -c};
 }
 triple overflowing(random_source *r, float b) {
     float c = float_of(0x7f7fffffu - r->below(4)), product = std::ldexp(near_one(r), 103 - int(r->below(3)));
@@ -54,8 +58,9 @@ constexpr uint32_t KINDS = sizeof kinds / sizeof *kinds;
 
 // Small and exact, so that a product hits what was wanted; now and then anything.
 float activation(random_source *r) {
-    switch (r->below(4)) {
+    switch (r->below(5)) {
     case 0: return near_one(r);
+    case 3: return near_one(r) * 0x1p-75f;
     case 1: return with_mantissa(r, int(r->below(20)) - 10);
     case 2: return float(1 + r->below(4096)) * 0x1p-12f;
     default: return any_bits(r);

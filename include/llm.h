@@ -124,6 +124,9 @@ LLM_API size_t llm_pool_thread_ids(const llm_pool *pool, int64_t *ids, size_t ca
 /* Names of the CPU tiers this build has and this machine can run, best first ("avx512", "avx2", "ref"); NULL past the
  * last one. "ref" is portable C, the specification of the arithmetic: slow. */
 LLM_API const char *llm_cpu_tier(size_t index);
+/* The same of the tiers that this build has and this machine cannot run; *needs (may be NULL) says what they want of the
+ * processor and the operating system. */
+LLM_API const char *llm_cpu_tier_missing(size_t index, const char **needs);
 
 /* Whether memory is taken in huge pages: as the system is set up, and where it gives them. */
 typedef enum llm_huge_pages {
@@ -151,6 +154,18 @@ typedef struct llm_machine_info {
 } llm_machine_info;
 LLM_API llm_status llm_machine_get_info(llm_machine_info *out, llm_error *err);
 
+/* The two limits of this machine, measured now: some 0.3 s and 512 MiB for that time. The prompt speed of a model is at
+ * most dot_gmacs over llm_cost's layer_macs, generation at most read_gbps over its token_bytes and the cache in use. */
+typedef struct llm_roofline {
+    uint32_t size;       /* set by the caller as for options */
+    uint32_t n_threads;
+    double read_gbps;    /* 10^9 bytes a second read from memory by all threads together, in huge pages where possible */
+    double dot_gmacs;    /* 10^9 8-bit multiply-accumulates a second of the tier's own dot instruction; 0: it has none */
+    double huge_share;   /* 0..1: how much of the memory that was read lay in huge pages */
+} llm_roofline;
+/* cpu_tier: NULL: the best; n_threads: 0: the default. */
+LLM_API llm_status llm_roofline_measure(const char *cpu_tier, uint32_t n_threads, llm_roofline *out, llm_error *err);
+
 /* ------------------------------------------------------------------ files */
 
 /* What a GGUF file holds, without loading weights. */
@@ -174,11 +189,27 @@ LLM_API llm_status llm_file_tensor_at(const llm_file *file, size_t i, llm_file_t
 /* Sentences about oddities that do not hinder use; NULL past the last. */
 LLM_API const char *llm_file_warning(const llm_file *file, size_t i);
 
-/* Writes a loadable GGUF of random weights with a known shape (and a vocabulary), for measurements.
- * shape: a name from llm_shape_name; format: "Q4_0", "Q8_0", "F16", ... (norms stay F32). Same seed, same file. */
-LLM_API llm_status llm_synth(const char *shape, const char *format, uint64_t seed, const char *path,
+/* Writes a loadable GGUF of random weights with a known shape (and a vocabulary), for measurements. Same seed, same file.
+ * shape: a name from llm_shape_name; type: a format, "Q4_0", "Q8_0", "F16", ... (the head is then Q6_K, norms F32), or a
+ * mix of formats as files have it, "Q4_K_M". LLM_ERR_NOT_FOUND lists the choices. */
+LLM_API llm_status llm_synth(const char *shape, const char *type, uint64_t seed, const char *path,
                              llm_progress_callback progress, void *user, llm_error *err);
-LLM_API const char *llm_shape_name(size_t index); /* NULL past the last */
+LLM_API const char *llm_shape_name(size_t index); /* from small to large; NULL past the last */
+
+/* What running a model costs. */
+typedef struct llm_cost {
+    uint32_t size;         /* set by the caller as for options */
+    uint64_t n_params;
+    uint64_t weight_bytes; /* of the matrices, in the layout of the CPU tier */
+    uint64_t token_bytes;  /* of those that are read whole to generate a token: without embeddings that are looked up */
+    uint64_t layer_macs;   /* multiply-accumulates of the layers' matrices for one token */
+    uint64_t head_macs;    /* of the output matrix for one token whose logits are wanted */
+    uint64_t kv_bytes;     /* of the F16 cache for one position, in the layers that see all positions */
+    uint64_t kv_window_bytes; /* the same in the layers that see the last n_window positions only */
+    uint64_t n_window;
+} llm_cost;
+/* Of a shape and type as for llm_synth, for the best CPU tier. */
+LLM_API llm_status llm_shape_get_cost(const char *shape, const char *type, llm_cost *out, llm_error *err);
 
 /* Writes the model at `path` as a packed file: a GGUF whose matrices have the layout in which this library's kernels
  * read them. Loading maps it instead of reading it; results are the same bits, on every tier and machine. Other programs
@@ -233,6 +264,7 @@ typedef struct llm_model_info {
     uint32_t n_layer, n_embd, n_vocab, n_ctx_train, n_head, n_head_kv;
 } llm_model_info;
 LLM_API llm_status llm_model_get_info(const llm_model *model, llm_model_info *out, llm_error *err);
+LLM_API llm_status llm_model_get_cost(const llm_model *model, llm_cost *out, llm_error *err);
 
 /* ------------------------------------------------------------------ tokens and text */
 

@@ -19,10 +19,26 @@ void kv_shape_finish(kv_shape *shape, const backend *b) {
 const backend *const *backend_table() {
     static const backend *const table[] = {
 #if defined(__x86_64__) || defined(_M_X64)
-        &backend_amx, &backend_avx512, &backend_avxvnni, &backend_avx2, &backend_sse41,
+        &backend_amx,
+        &backend_avx512,
+        &backend_avxvnni,
+        &backend_avx2,
+        &backend_sse41,
+#elif defined(__aarch64__)
+        &backend_neon_i8mm,
+        &backend_neon_dotprod,
+        &backend_neon,
 #endif
-        &backend_ref, nullptr};
+        &backend_ref,
+        nullptr
+    };
     return table;
+}
+
+const backend *backend_best() {
+    const backend *const *b = backend_table();
+    while (!(*b)->available()) b++; // ref is always there
+    return *b;
 }
 
 const backend *backend_find(const char *name) {

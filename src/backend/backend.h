@@ -40,7 +40,7 @@ struct pass {
     const float *const *embd;      // per token; NULL pointer array when all tokens have ids
     const int32_t *pos;            // rotary position per token
     const int32_t *place;          // place in its sequence per token: where K and V are stored
-    const int32_t *n_visible;      // keys the token sees: places 0 .. n_visible-1
+    const int32_t *n_visible;      // keys the token sees: places 0 .. n_visible-1, less what is before its window
     const uint32_t *run_of_token;  // index into runs
     const query_run *runs;
     uint32_t n_runs;
@@ -55,6 +55,11 @@ inline float *pass_f32(const pass *p, buffer_id id) {
     return reinterpret_cast<float *>(p->arena + p->program->buffers[id].offset);
 }
 inline uint8_t *pass_act8(const pass *p, buffer_id id) { return p->arena + p->program->buffers[id].offset; }
+// The first key that a token sees: its window ends at its own place.
+inline uint32_t pass_first_key(const pass *p, const attention_spec *a, uint32_t token) {
+    const uint32_t n = uint32_t(p->place[token]) + 1;
+    return a->window && n > a->window ? n - a->window : 0;
+}
 inline uint32_t pass_rows(const pass *p, buffer_id id) {
     return p->program->buffers[id].per_output ? p->n_outputs : p->n_tokens;
 }
@@ -90,6 +95,11 @@ struct backend {
     void (*run_chunk)(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads, void *scratch);
 
     bool takes_packed; // its layout of weights is the one of packed files (backend/packed.h)
+
+    // Does integer dot products on registers and returns how many multiply-accumulates that were: what matrices are
+    // measured against (run/roofline.h). NULL: none.
+    uint64_t (*dots)(uint64_t rounds);
+    const char *needs; // what available() looks for, for people: "AVX2, FMA and F16C"
 };
 
 inline plan_target backend_target(const backend *b) { return {b->name, b->supports, b->act8_bytes}; }
@@ -99,6 +109,7 @@ void kv_shape_finish(kv_shape *shape, const backend *b);
 // All backends of this build, best first, ended by NULL. The first available one is the default.
 const backend *const *backend_table();
 const backend *backend_find(const char *name); // NULL when unknown
+const backend *backend_best();                 // the first that this machine can run
 
 inline void pass_report_bad(const pass *p, uint32_t step) {
     uint32_t none = UINT32_MAX;

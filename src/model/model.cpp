@@ -4,6 +4,7 @@
 namespace llm {
 
 static size_t slot(role id, uint32_t layer) {
+    if (id == ROLE_NONE) return SIZE_MAX;
     return (size_t)(role_is_per_layer(id) ? layer + 1 : 0) * ROLE_COUNT + id;
 }
 
@@ -37,6 +38,18 @@ static uint64_t sum_of_bytes(const model *m, bool also_in_place) {
 }
 uint64_t model_weight_bytes(const model *m) { return sum_of_bytes(m, true); }
 uint64_t model_private_bytes(const model *m) { return sum_of_bytes(m, false); }
+
+void model_get_cost(const model *m, model_cost *out) {
+    *out = model_cost();
+    const weight *head = model_matrix(m, ROLE_OUTPUT);
+    if (!head) head = model_matrix(m, ROLE_TOKEN_EMBD);
+    for (size_t i = 0; i < m->matrix_of.size(); i++)
+        if (const weight *w = m->matrix_of[i])
+            cost_add(out, m->cpu, (role)(i % ROLE_COUNT), w == head, w->format, w->rows, w->cols);
+    out->n_params = m->n_params;
+    const kv_layer_shape layer = {(uint32_t)m->h.n_head_kv, (uint32_t)m->h.head_k, (uint32_t)m->h.head_v};
+    for (const layer_hparams &l : m->h.layers) cost_add_cache(out, m->cpu, layer, l.window);
+}
 
 void model_graph(const model *m, graph *out) { m->kind->build(m, out); }
 

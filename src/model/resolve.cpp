@@ -141,10 +141,9 @@ llm_status resolve_weights(loader *l, llm_error *err) {
     model *m = l->m;
     m->matrix_of.assign((m->h.n_layer + 1) * ROLE_COUNT, nullptr);
     m->vector_of.assign((m->h.n_layer + 1) * ROLE_COUNT, nullptr);
-    for (size_t i = 0; i < m->kind->n_weights; i++) {
-        const family_weight &wanted = m->kind->weights[i];
-        uint32_t n = role_is_per_layer(wanted.id) ? (uint32_t)m->h.n_layer : 1;
-        for (uint32_t layer = 0; layer < n; layer++) LLM_TRY(resolve_weight(l, wanted, layer, err));
+    for (size_t i = 0; const family_weight *wanted = family_weight_at(m->kind, i); i++) {
+        uint32_t n = role_is_per_layer(wanted->id) ? (uint32_t)m->h.n_layer : 1;
+        for (uint32_t layer = 0; layer < n; layer++) LLM_TRY(resolve_weight(l, *wanted, layer, err));
     }
     for (size_t i = 0; i < m->vectors.size(); i++) m->vectors[i].data = m->vector_data.data() + l->vector_at[i];
     return check_rope_factors(m, err);

@@ -63,7 +63,7 @@ const block_format *format_by_id(uint32_t id) {
 
 static char upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
 
-static bool equal_ignoring_case(const char *a, const char *b) {
+bool equal_ignoring_case(const char *a, const char *b) {
     while (*a && upper(*a) == upper(*b)) a++, b++;
     return upper(*a) == upper(*b);
 }

@@ -73,6 +73,7 @@ TEST_CASE("odd shapes, norms, biases and activations give the reference's bits",
         shape.norm = NORM_LAYER;
         shape.biases = shape.positions = true;
         shape.gated = false;
+        shape.act = ACT_GELU_TANH;
         shape.n_rot = 0;
         compare_with_reference(shape, 20, "like gpt2");
         shape.n_embd = 96;
@@ -108,6 +109,45 @@ TEST_CASE("attention of any head size, grouping and cache type gives the referen
         }
 }
 
+TEST_CASE("norms of heads, norms after a part and scaled embeddings give the reference's bits", "[cpu]") {
+    for (const block_format *f : {format(FORMAT_Q8_0), format(FORMAT_Q5_0), format(FORMAT_F32)})
+        for (uint32_t head : {16, 32, 80, 20, 256})
+            for (bool joined : {true, false}) {
+                tiny_shape shape = {f, format(head == 20 ? FORMAT_F32 : FORMAT_Q8_0)};
+                if (head == 20) shape.n_embd = 40; // nothing to quantise
+                shape.n_head = head == 80 ? 5 : 2;
+                shape.n_head_kv = 1;
+                shape.head_k = shape.head_v = head;
+                shape.n_rot = head == 80 ? 20 : head;
+                shape.rope = ROPE_HALVES;
+                shape.embd_scale = 25.298221f;
+                shape.act = ACT_GELU_TANH;
+                shape.head_norms = shape.post_norms = true;
+                shape.pre_norms = head != 32;
+                if (!joined) shape.eps_of_k = 1e-5f;
+                compare_with_reference(shape, 9, std::string(joined ? "joined, " : "single, ") + std::to_string(head));
+            }
+}
+
+TEST_CASE("the planner joins what is one pass over a row or a head", "[cpu]") {
+    tiny_shape shape = {format(FORMAT_Q8_0), format(FORMAT_Q8_0)};
+    shape.head_norms = shape.post_norms = true;
+    tiny_model m;
+    tiny_build(&m, shape, 3);
+    for (weight &w : m.weights) w.data = &w; // there is one
+    plan program;
+    REQUIRE(plan_build(&m.g, backend_target(&backend_ref), 8, &program, nullptr) == LLM_OK);
+    uint32_t n_joined = 0;
+    for (const plan_step &s : program.steps) {
+        CHECK(s.op != OP_ADD);
+        CHECK(s.op != OP_QUANTISE);
+        CHECK(s.op != OP_GLU);
+        if (s.op == OP_NORM) n_joined += s.residual >= 0;
+        if (s.op == OP_ROPE_STORE) n_joined += s.q_gain && s.k_gain;
+    }
+    CHECK(n_joined == 3);
+}
+
 TEST_CASE("segments of keys are merged in the reference's order", "[cpu]") {
     tiny_shape shape = {format(FORMAT_F32), format(FORMAT_F32)};
     shape.n_embd = 32;
@@ -115,6 +155,48 @@ TEST_CASE("segments of keys are merged in the reference's order", "[cpu]") {
     shape.n_head = 2;
     shape.n_head_kv = 1;
     compare_with_reference(shape, 2100, "2100 keys");
+}
+
+TEST_CASE("windows of any size give the reference's bits", "[cpu]") {
+    tiny_shape shape = {format(FORMAT_Q8_0), format(FORMAT_F32)};
+    for (uint32_t window : {1, 2, 17, 63, 64, 65, 100}) {
+        shape.window = window;
+        compare_with_reference(shape, 150, "150 keys, window " + std::to_string(window));
+    }
+    shape = {format(FORMAT_F32), format(FORMAT_F32)};
+    shape.n_embd = shape.n_ff = 32;
+    shape.n_head = 2;
+    shape.n_head_kv = 1;
+    for (uint32_t window : {70, 1024, 1500}) {
+        shape.window = window;
+        compare_with_reference(shape, 1300, "1300 keys, window " + std::to_string(window));
+    }
+}
+
+TEST_CASE("a token sees itself and the window - 1 keys before it", "[cpu]") {
+    constexpr uint32_t N = 140;
+    tiny_shape shape = {format(FORMAT_F32), format(FORMAT_F32)};
+    auto logits_of_last = [&](uint32_t window, uint32_t changed) {
+        tiny_model m;
+        shape.window = window;
+        tiny_build(&m, shape, 3);
+        random_source r = {8}, order = {1};
+        tiny_batch batch;
+        uint32_t length = 0;
+        tiny_add_run(&batch, &r, 0, N, &length, shape.n_vocab);
+        batch.outputs = {N - 1};
+        if (changed < N) batch.tokens[changed] = (batch.tokens[changed] + 1) % int32_t(shape.n_vocab);
+        tiny_session s;
+        tiny_open(&s, &m, &backend_ref, N, 1, N);
+        return tiny_run(&s, batch, 1, &order);
+    };
+    for (uint32_t window : {1, 5, 64, 76, 77, 139}) {
+        const auto plain = logits_of_last(window, N);
+        CAPTURE(window);
+        CHECK(first_difference(plain, logits_of_last(window, N - window - 1)) == "");
+        CHECK(first_difference(plain, logits_of_last(window, N - window)) != "");
+    }
+    CHECK(first_difference(logits_of_last(0, N), logits_of_last(N, N)) == "");
 }
 
 TEST_CASE("a pass reports the step that meets an infinite value", "[cpu]") {

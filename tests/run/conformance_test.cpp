@@ -7,8 +7,9 @@ using namespace llm_test;
 
 namespace {
 
-const char *const families[] = {"llama-mha",       "llama-gqa-tied",    "llama-bias", "llama-rope-linear",
-                                "llama-rope-yarn", "llama-rope-llama3", "gpt2",       "qwen2"};
+const char *const families[] = {
+    "llama-mha", "llama-gqa-tied", "llama-bias", "llama-rope-linear", "llama-rope-yarn", "llama-rope-llama3",
+    "gpt2",      "qwen2",          "qwen3",           "gemma3"};
 
 // Rows of the prompt read at once, then of the further tokens one by one.
 std::vector<float> prefill_then_decode(llm_context *context, const rapidjson::Value &prompt, uint32_t n_vocab) {

@@ -56,10 +56,22 @@ bool store_value(const cpu_job *job, const float *value, uint32_t head_v, uint32
     return job->kernels->to_f32(value, reinterpret_cast<float *>(v) + at, head_v);
 }
 
-void rotate_heads(const cpu_job *job, float *heads, uint32_t n_heads, uint32_t head_size, const float *table) {
-    const rope_spec *rope = &job->p->program->ropes[job->s->rope];
-    auto rotate = rope->style == ROPE_HALVES ? job->kernels->rotate_halves : job->kernels->rotate_neighbours;
-    for (uint32_t h = 0; h < n_heads; h++) rotate(heads + h * head_size, table, rope->n_rot);
+// Norm (gain NULL: none) and rotation (table NULL: none) of heads, in place.
+bool prepare_heads(const cpu_job *job, float *heads, uint32_t n_heads, const weight_vector *gain, const float *table) {
+    const rope_spec *rope = table ? &job->p->program->ropes[job->s->rope] : nullptr;
+    auto rotate = rope && rope->style == ROPE_HALVES ? job->kernels->rotate_halves : job->kernels->rotate_neighbours;
+    const uint32_t n = job->s->attention.head_k;
+    norm_row r = {};
+    r.n = n;
+    r.eps = job->s->eps;
+    if (gain) r.gain = gain->data;
+    bool finite = true;
+    for (uint32_t h = 0; h < n_heads; h++, heads += n) {
+        r.x = r.out = heads;
+        if (gain) finite &= job->kernels->norm(&r);
+        if (rope) rotate(heads, table, rope->n_rot);
+    }
+    return finite;
 }
 
 // ---- attention ----
@@ -69,7 +81,7 @@ void rotate_heads(const cpu_job *job, float *heads, uint32_t n_heads, uint32_t h
 struct query_set {
     const query_run *run;
     uint32_t kv_head, first_head, heads, first_token, n; // n queries
-    uint32_t n_keys;                                     // the most that one of them sees
+    uint32_t first_key, n_keys;                          // keys that one of them sees: first_key .. n_keys - 1
 };
 
 // A query's softmax over the segment at hand, and over all segments up to it.
@@ -79,8 +91,8 @@ enum state_id { SEGMENT_STATE, WHOLE_STATE };
 struct chunk_memory {
     float *q, *p;                    // [MAX_QUERIES][head_k], one pass's probabilities
     float *max[2], *sum[2], *out[2]; // states of all queries, by state_id
-    int32_t *keys;
-    float *tile_k, *tile_v; // a tile as float32
+    int32_t *first, *keys;           // of each query: attention_pass
+    float *tile_k, *tile_v;          // a tile as float32
 };
 
 size_t cut_scratch(chunk_memory *m, void *scratch, const attention_spec *a) {
@@ -98,6 +110,7 @@ size_t cut_scratch(chunk_memory *m, void *scratch, const attention_spec *a) {
         m->sum[i] = take(MAX_QUERIES);
         m->out[i] = take(size_t(MAX_QUERIES) * head_v);
     }
+    m->first = reinterpret_cast<int32_t *>(take(MAX_QUERIES));
     m->keys = reinterpret_cast<int32_t *>(take(MAX_QUERIES));
     m->tile_k = take(size_t(KEY_TILE) * a->head_k);
     m->tile_v = take(size_t(KEY_TILE) * head_v);
@@ -106,14 +119,19 @@ size_t cut_scratch(chunk_memory *m, void *scratch, const attention_spec *a) {
 
 void gather_queries(const cpu_job *job, query_set *set, chunk_memory *m) {
     const attention_spec &a = job->s->attention;
+    set->first_key = UINT32_MAX;
     set->n_keys = 0;
     for (uint32_t i = 0; i < set->n; i += set->heads) {
         const uint32_t token = set->first_token + i / set->heads;
         const float *heads = f32_row(job, job->s->in, token) + size_t(set->first_head) * a.head_k;
         memcpy(m->q + size_t(i) * a.head_k, heads, set->heads * a.head_k * sizeof(float));
-        const int32_t keys = job->p->n_visible[token];
-        for (uint32_t h = 0; h < set->heads; h++) m->keys[i + h] = keys;
-        if (uint32_t(keys) > set->n_keys) set->n_keys = uint32_t(keys);
+        const uint32_t first = pass_first_key(job->p, &a, token), keys = uint32_t(job->p->n_visible[token]);
+        for (uint32_t h = 0; h < set->heads; h++) {
+            m->first[i + h] = int32_t(first);
+            m->keys[i + h] = int32_t(keys);
+        }
+        if (first < set->first_key) set->first_key = first;
+        if (keys > set->n_keys) set->n_keys = keys;
     }
 }
 
@@ -125,6 +143,7 @@ attention_pass pass_of(const cpu_job *job, const chunk_memory *m, const query_se
     t.head_k = a.head_k;
     t.head_v = round_up(a.head_v, PANEL_ROWS);
     t.q = m->q + size_t(first) * a.head_k;
+    t.first = m->first + first;
     t.keys = m->keys + first;
     t.scale = a.scale;
     t.type_k = kind_of(job->p->kv->type_k);
@@ -136,10 +155,11 @@ attention_pass pass_of(const cpu_job *job, const chunk_memory *m, const query_se
     return t;
 }
 
-int32_t most_keys(const attention_pass *t) {
-    int32_t most = 0;
-    for (uint32_t i = 0; i < t->n_queries; i++) most = t->keys[i] > most ? t->keys[i] : most;
-    return most;
+// A tile that no query of the pass sees would leave its state as it is.
+bool sees_tile(const attention_pass *t, uint32_t key) {
+    for (uint32_t i = 0; i < t->n_queries; i++)
+        if (t->keys[i] > int32_t(key) && t->first[i] < int32_t(key + KEY_TILE)) return true;
+    return false;
 }
 
 // A tile for several passes is converted to float32 once.
@@ -174,7 +194,7 @@ void attend_segment(const cpu_job *job, const query_set *set, const chunk_memory
             widen(job, &v, &type_v, size_t(KEY_TILE) * passes[0].head_v, m->tile_v);
         }
         for (uint32_t i = 0; i < n_passes; i++) {
-            if (most_keys(&passes[i]) <= int32_t(key)) continue;
+            if (!sees_tile(&passes[i], key)) continue;
             attention_pass t = passes[i];
             t.type_k = type_k;
             t.type_v = type_v;
@@ -194,11 +214,14 @@ void merge_segment(const cpu_job *job, const query_set *set, const chunk_memory 
 
 void attend(const cpu_job *job, query_set *set, chunk_memory *m) {
     gather_queries(job, set, m);
-    // The first segment goes straight to where all of them are gathered.
-    for (uint32_t first = 0; first < set->n_keys; first += SEGMENT) {
-        const uint32_t end = set->n_keys - first < SEGMENT ? set->n_keys : first + SEGMENT;
-        attend_segment(job, set, m, first, end, first ? SEGMENT_STATE : WHOLE_STATE);
-        if (first) merge_segment(job, set, m);
+    // The first segment goes straight to where all of them are gathered. What lies before every window is passed over:
+    // such blocks may be gone.
+    const uint32_t begin = set->first_key / KEY_TILE * KEY_TILE;
+    for (uint32_t first = begin, end; first < set->n_keys; first = end) {
+        end = first / SEGMENT * SEGMENT + SEGMENT;
+        if (end > set->n_keys) end = set->n_keys;
+        attend_segment(job, set, m, first, end, first == begin ? WHOLE_STATE : SEGMENT_STATE);
+        if (first != begin) merge_segment(job, set, m);
     }
     for (uint32_t i = 0; i < set->n; i += MAX_TOKENS) {
         const attention_pass whole = pass_of(job, m, set, i, WHOLE_STATE);
@@ -240,13 +263,11 @@ void run_rope_store(const cpu_job *job, cpu_range, cpu_range rows) {
     for (uint32_t token = rows.begin; token < rows.end; token++) {
         float *q = f32_row(job, s->in, token), *k = f32_row(job, s->in2, token);
         const float *v = f32_row(job, s->in3, token);
-        if (s->table >= 0) {
-            rotate_heads(job, q, a.n_head, a.head_k, f32_row(job, s->table, token));
-            rotate_heads(job, k, a.n_head_kv, a.head_k, f32_row(job, s->table, token));
-        }
+        const float *table = s->table >= 0 ? f32_row(job, s->table, token) : nullptr;
+        bool finite = prepare_heads(job, q, a.n_head, s->q_gain, table);
+        finite &= prepare_heads(job, k, a.n_head_kv, s->k_gain, table);
         const uint32_t place = uint32_t(job->p->place[token]), cell = place % KEY_TILE;
         const query_run *run = &job->p->runs[job->p->run_of_token[token]];
-        bool finite = true;
         for (uint32_t h = 0; h < a.n_head_kv; h++) {
             const head_tile tile = tile_of(job->p, &a, run, h, place);
             finite &= store_key(job, k + h * a.head_k, a.head_k, cell, tile.k, job->scratch);
@@ -260,7 +281,7 @@ cpu_split split_attention(const cpu_job *job) {
     const attention_spec &a = job->s->attention;
     const uint32_t group = a.n_head / a.n_head_kv, n_tokens = job->p->n_tokens;
     uint64_t keys = 0;
-    for (uint32_t i = 0; i < n_tokens; i++) keys += uint64_t(job->p->n_visible[i]);
+    for (uint32_t i = 0; i < n_tokens; i++) keys += uint64_t(job->p->n_visible[i]) - pass_first_key(job->p, &a, i);
     if (!n_tokens) return {a.n_head_kv, a.n_head_kv, 0, 1};
     const uint64_t macs = keys / n_tokens * group * (a.head_k + a.head_v) + 1; // of a token and KV head
     uint32_t tokens = group < MAX_QUERIES ? MAX_QUERIES / group : 1;
@@ -280,7 +301,7 @@ void run_attention(const cpu_job *job, cpu_range heads, cpu_range rows) {
         for (uint32_t kv_head = heads.begin; kv_head < heads.end; kv_head++)
             for (uint32_t h = 0; h < group; h += MAX_QUERIES) { // a group beyond MAX_QUERIES comes with single tokens
                 const uint32_t some = group - h < MAX_QUERIES ? group - h : MAX_QUERIES;
-                query_set set = {&job->p->runs[run], kv_head, kv_head * group + h, some, token, n * some, 0};
+                query_set set = {&job->p->runs[run], kv_head, kv_head * group + h, some, token, n * some, 0, 0};
                 attend(job, &set, &m);
                 write_results(job, &set, &m);
             }

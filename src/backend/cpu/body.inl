@@ -4,6 +4,7 @@
 #include "backend/cpu/body_panels.inl"
 #include "backend/cpu/body_rows.inl"
 #include "backend/cpu/body_attention.inl"
+#include "backend/cpu/body_peak.inl"
 
 namespace llm {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 #define CPU_KERNELS                                                                                                    \
     {                                                                                                                  \
         {LLM_PANEL_KINDS(DOT_KERNELS)}, finish_linear, glu, activate, add, quantise, norm, rotate_neighbours,          \
-            rotate_halves, to_f16, to_f32, from_f16, attend_tile, attend_merge, attend_finish                          \
+            rotate_halves, to_f16, to_f32, from_f16, attend_tile, attend_merge, attend_finish, dots                    \
     }
 
 } // namespace

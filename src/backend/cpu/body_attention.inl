@@ -11,7 +11,7 @@ constexpr uint32_t KEY_PANELS = KEY_TILE / PANEL_ROWS;
 INLINE float scale_scores(const attention_pass *a, uint32_t t, int32_t first_key, uint32_t n_panels) {
     static const float lane_number[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     float *p = a->p + t * PANEL_ROWS;
-    const int32_t visible = a->keys[t] - first_key;
+    const int32_t visible = a->keys[t] - first_key, hidden = a->first[t] - first_key;
     F largest = c(a->max[t]);
     for (uint32_t panel = 0; panel < n_panels; panel++, p += a->n_queries * PANEL_ROWS) {
         UNROLL(4)
@@ -19,6 +19,8 @@ INLINE float scale_scores(const attention_pass *a, uint32_t t, int32_t first_key
             F s = V::mul(V::load(p + N * i), c(a->scale));
             const int32_t here = visible - int32_t(PANEL_ROWS * panel) - N * i;
             if (here < N) s = V::if_less(V::load(lane_number), c(float(here)), s, c(-INFINITY));
+            const int32_t before = hidden - int32_t(PANEL_ROWS * panel) - N * i;
+            if (before > 0) s = V::if_less(V::load(lane_number), c(float(before)), c(-INFINITY), s);
             V::store(p + N * i, s);
             largest = V::max(largest, s);
         }

@@ -29,21 +29,37 @@ template <const cpu_kernels &KERNELS, const cpu_prompt_kernels *PROMPT> struct s
     }
 };
 
+template <const cpu_kernels &KERNELS> uint64_t dots(uint64_t rounds) { return KERNELS.dots(rounds); }
+
 template <const cpu_kernels &KERNELS, const cpu_prompt_kernels *PROMPT = nullptr>
-constexpr backend tier(const char *name, bool (*available)()) {
+constexpr backend tier(const char *name, bool (*available)(), const char *needs) {
     using run = steps<KERNELS, PROMPT>;
-    return {name, available,      supports,       weight_bytes,  PANEL_ROWS,     pack, act8_bytes, cpu_scratch_bytes,
-            true, cpu_kv_k_bytes, cpu_kv_v_bytes, run::n_chunks, run::run_chunk, true};
+    return {name,           available,     supports,          weight_bytes, PANEL_ROWS,
+            pack,           act8_bytes,    cpu_scratch_bytes, true,         cpu_kv_k_bytes,
+            cpu_kv_v_bytes, run::n_chunks, run::run_chunk,    true,         dots<KERNELS>,
+            needs};
 }
 
 } // namespace
 
 #if defined(__x86_64__) || defined(_M_X64)
-const backend backend_sse41 = tier<kernels_sse41>("sse41", [] { return cpu()->sse41; });
-const backend backend_avx2 = tier<kernels_avx2>("avx2", [] { return cpu()->avx2; });
-const backend backend_avxvnni = tier<kernels_avxvnni>("avxvnni", [] { return cpu()->avxvnni; });
-const backend backend_avx512 = tier<kernels_avx512>("avx512", [] { return cpu()->avx512; });
-const backend backend_amx = tier<kernels_avx512, &prompt_kernels_amx>("amx", [] { return cpu()->amx; });
+const backend backend_sse41 = tier<kernels_sse41>(
+    "sse41", [] { return cpu()->sse41; }, "SSE4.1");
+const backend backend_avx2 = tier<kernels_avx2>(
+    "avx2", [] { return cpu()->avx2; }, "AVX2, FMA and F16C");
+const backend backend_avxvnni = tier<kernels_avxvnni>(
+    "avxvnni", [] { return cpu()->avxvnni; }, "AVX-VNNI and AVX2");
+const backend backend_avx512 = tier<kernels_avx512>(
+    "avx512", [] { return cpu()->avx512; }, "AVX-512 F, BW, VL, DQ and VNNI");
+const backend backend_amx = tier<kernels_avx512, &prompt_kernels_amx>(
+    "amx", [] { return cpu()->amx; }, "AVX-512 with VNNI, AMX with int8, and a system that lets the process use tiles");
+#elif defined(__aarch64__)
+const backend backend_neon = tier<kernels_neon>(
+    "neon", [] { return cpu()->neon; }, "AArch64 with Advanced SIMD");
+const backend backend_neon_dotprod = tier<kernels_neon_dotprod>(
+    "neon-dotprod", [] { return cpu()->dotprod; }, "the dot product instructions (FEAT_DotProd)");
+const backend backend_neon_i8mm = tier<kernels_neon_i8mm>(
+    "neon-i8mm", [] { return cpu()->i8mm; }, "the 8-bit matrix instructions (FEAT_I8MM)");
 #endif
 
 } // namespace llm

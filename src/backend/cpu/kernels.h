@@ -68,12 +68,23 @@ struct tile_target {
 
 enum cpu_norm : uint8_t { CPU_NORM_RMS, CPU_NORM_LAYER };
 
+// One row, or one head: y = norm(x) * gain + bias + residual.
+struct norm_row {
+    cpu_norm kind;
+    const float *x;
+    size_t n;
+    float eps;
+    const float *gain, *bias, *residual; // NULL: none
+    float *out;                          // NULL when not wanted; may be x, or the residual
+    act_row act;                         // quantised; first is NULL when not wanted; n is a multiple of 32 then
+};
+
 // A run of key tiles for up to MAX_TOKENS queries that share a KV head. Queries see different numbers of keys.
 struct attention_pass {
     uint32_t n_queries, head_k;
-    uint32_t head_v;     // padded to a multiple of PANEL_ROWS
-    const float *q;      // [n_queries][head_k]
-    const int32_t *keys; // [n_queries] visible keys: positions 0 .. keys - 1
+    uint32_t head_v;             // padded to a multiple of PANEL_ROWS
+    const float *q;              // [n_queries][head_k]
+    const int32_t *first, *keys; // [n_queries] visible keys: places first .. keys - 1
     float scale;
     panel_kind type_k, type_v;
     bool stream;      // tiles come from memory: prefetch V beside the scores, and the next K beside the sums
@@ -91,9 +102,7 @@ struct cpu_kernels {
     bool (*activate)(cpu_activation act, const float *x, float *out, size_t n);
     bool (*add)(const float *x, const float *y, float *out, size_t n);
     bool (*quantise)(const float *x, size_t n_blocks, act_row out);
-    // out: [n] or NULL; act: first NULL when not wanted. gain, bias NULL: none.
-    bool (*norm)(cpu_norm kind, const float *x, size_t n, float eps, const float *gain, const float *bias, float *out,
-                 act_row act);
+    bool (*norm)(const norm_row *row);
 
     void (*rotate_neighbours)(float *head, const float *table, uint32_t n_rot); // table: n_rot / 2 pairs (cos, sin)
     void (*rotate_halves)(float *head, const float *table, uint32_t n_rot);
@@ -108,6 +117,8 @@ struct cpu_kernels {
     // Joins two runs of keys, the earlier one first; the result replaces the earlier.
     void (*attend_merge)(const attention_pass *earlier, const attention_pass *later);
     bool (*attend_finish)(const attention_pass *a); // out = out / sum
+
+    uint64_t (*dots)(uint64_t rounds); // see backend.h
 };
 
 // What a tier has for prompts besides; NULL: this kind of panel has nothing better than `dot`.
@@ -115,7 +126,8 @@ struct cpu_prompt_kernels {
     dot_many_kernel *dot[PANEL_KINDS];
 };
 
-extern const cpu_prompt_kernels prompt_kernels_amx;
 extern const cpu_kernels kernels_sse41, kernels_avx2, kernels_avxvnni, kernels_avx512;
+extern const cpu_kernels kernels_neon, kernels_neon_dotprod, kernels_neon_i8mm;
+extern const cpu_prompt_kernels prompt_kernels_amx;
 
 } // namespace llm

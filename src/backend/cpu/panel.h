@@ -31,6 +31,7 @@
 //                              of triples [b] has the nibbles of values 32 b + 4 j + i, j = 0..2 and 3..5, nibble b % 2
 //                              of pairs [b / 2] those of j = 6, 7, bits 2 (b % 4) of bits [b / 4] the bits (trits.h)
 //
+// Packed files hold panels as they are: a layout that changes needs a new GGUF_PACKED_VERSION.
 // The last panel of a matrix is filled up with rows of zero bytes, which are zeros in every format.
 #pragma once
 #include "backend/cpu/kernels.h"

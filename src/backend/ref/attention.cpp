@@ -23,13 +23,15 @@ void rotate_head(float *x, const rope_spec *rope, const float *table) {
     }
 }
 
-// Cells must stay finite, since masked ones are multiplied by zero: what is not, after conversion, is stored as zero and
-// false is returned.
+// Cells must stay finite, since masked ones are multiplied by zero: what is not, after conversion, is stored as zero
+// and false is returned.
 bool store(kv_element type, uint8_t *base, size_t index, float x) {
     bool finite = isfinite(type == KV_F32 ? x : f16_to_f32(f32_to_f16(x)));
     float y = finite ? x : 0.0f;
-    if (type == KV_F32) ((float *)base)[index] = y;
-    else ((uint16_t *)base)[index] = f32_to_f16(y);
+    if (type == KV_F32)
+        ((float *)base)[index] = y;
+    else
+        ((uint16_t *)base)[index] = f32_to_f16(y);
     return finite;
 }
 
@@ -51,15 +53,20 @@ struct softmax_state {
     float o[MAX_HEAD];
 };
 
-// One tile of 64 keys at a multiple of 64, of which the first `n` are visible.
-void attend_tile(const pass *p, const plan_step *s, block_view kv, uint32_t head, const float *q, uint32_t n,
-                 softmax_state *state) {
+// Keys that a query sees, places first .. end - 1.
+struct visible_keys {
+    uint32_t first, end;
+};
+
+// One tile of 64 keys that begins at place `base`, a multiple of 64.
+void attend_tile(const pass *p, const plan_step *s, block_view kv, uint32_t head, const float *q, uint32_t base,
+                 visible_keys visible, softmax_state *state) {
     const attention_spec &a = s->attention;
     float score[KV_BLOCK], key[MAX_HEAD], sum[16] = {0};
     float m = state->m;
     for (uint32_t j = 0; j < KV_BLOCK; j++) {
         score[j] = -INFINITY;
-        if (j >= n) continue;
+        if (base + j < visible.first || base + j >= visible.end) continue;
         for (uint32_t d = 0; d < a.head_k; d++)
             key[d] = load(p->kv->type_k, kv.k, ((size_t)j * a.n_head_kv + head) * a.head_k + d);
         score[j] = ref_dot_f32(key, q, a.head_k) * a.scale;
@@ -94,20 +101,34 @@ void attend(const pass *p, const plan_step *s, uint32_t token, uint32_t head, ui
     const attention_spec &a = s->attention;
     const query_run *run = &p->runs[p->run_of_token[token]];
     const float *q = pass_f32(p, s->in) + ((size_t)token * a.n_head + head) * a.head_k;
-    uint32_t n = (uint32_t)p->n_visible[token];
+    visible_keys visible = {pass_first_key(p, &a, token), (uint32_t)p->n_visible[token]};
     softmax_state total = {}, part;
-    for (uint32_t first = 0; first < n; first += SEGMENT) {
+    total.m = -FLT_MAX;
+    for (uint32_t first = 0; first < visible.end; first += SEGMENT) {
         part = {};
         part.m = -FLT_MAX;
-        for (uint32_t base = first; base < n && base < first + SEGMENT; base += KV_BLOCK)
-            attend_tile(p, s, view(p, run, a.kv_layer, base), kv_head, q, n - base, &part);
-        if (first == 0) total = part;
-        else merge(&total, &part, a.head_v);
+        for (uint32_t base = first; base < visible.end && base < first + SEGMENT; base += KV_BLOCK) {
+            // A tile without visible keys would leave the state as it is; its block may be gone.
+            if (base + KV_BLOCK <= visible.first) continue;
+            attend_tile(p, s, view(p, run, a.kv_layer, base), kv_head, q, base, visible, &part);
+        }
+        if (first == 0)
+            total = part;
+        else
+            merge(&total, &part, a.head_v);
     }
     for (uint32_t d = 0; d < a.head_v; d++) out[d] = total.o[d] / total.l + 0.0f;
 }
 
 } // namespace
+
+static bool norm_heads(const plan_step *s, const weight_vector *gain, float *x, uint32_t n_heads) {
+    bool finite = true;
+    uint32_t n = s->attention.head_k;
+    for (uint32_t h = 0; gain && h < n_heads; h++)
+        finite &= ref_norm(NORM_RMS, x + h * n, n, s->eps, gain->data, nullptr, x + h * n);
+    return finite;
+}
 
 void ref_rope_store(const pass *p, uint32_t step, uint32_t token) {
     const plan_step *s = &p->program->steps[step];
@@ -115,6 +136,7 @@ void ref_rope_store(const pass *p, uint32_t step, uint32_t token) {
     float *q = pass_f32(p, s->in) + (size_t)token * a.n_head * a.head_k;
     float *k = pass_f32(p, s->in2) + (size_t)token * a.n_head_kv * a.head_k;
     const float *v = pass_f32(p, s->in3) + (size_t)token * a.n_head_kv * a.head_v;
+    bool finite = norm_heads(s, s->q_gain, q, a.n_head) & norm_heads(s, s->k_gain, k, a.n_head_kv);
     if (s->table >= 0) {
         const rope_spec *rope = &p->program->ropes[s->rope];
         const float *table = pass_f32(p, s->table) + (size_t)token * rope->n_rot;
@@ -124,7 +146,6 @@ void ref_rope_store(const pass *p, uint32_t step, uint32_t token) {
     uint32_t place = (uint32_t)p->place[token], row = place % KV_BLOCK;
     block_view kv = view(p, &p->runs[p->run_of_token[token]], a.kv_layer, place);
     uint32_t k_width = a.n_head_kv * a.head_k, v_width = a.n_head_kv * a.head_v;
-    bool finite = true;
     for (uint32_t i = 0; i < k_width; i++) finite &= store(p->kv->type_k, kv.k, (size_t)row * k_width + i, k[i]);
     for (uint32_t i = 0; i < v_width; i++) finite &= store(p->kv->type_v, kv.v, (size_t)row * v_width + i, v[i]);
     if (!finite) pass_report_bad(p, step);
@@ -135,8 +156,7 @@ void ref_attention(const pass *p, uint32_t step, uint32_t chunk, float *scratch)
     const attention_spec &a = s->attention;
     uint32_t token = chunk / a.n_head_kv, kv_head = chunk % a.n_head_kv, group = a.n_head / a.n_head_kv;
     uint32_t n = group * a.head_v;
-    for (uint32_t i = 0; i < group; i++)
-        attend(p, s, token, kv_head * group + i, kv_head, scratch + i * a.head_v);
+    for (uint32_t i = 0; i < group; i++) attend(p, s, token, kv_head * group + i, kv_head, scratch + i * a.head_v);
     for (uint32_t d = 0; d < n; d++)
         if (!isfinite(scratch[d])) pass_report_bad(p, step);
     size_t at = (size_t)token * a.n_head * a.head_v + kv_head * n;

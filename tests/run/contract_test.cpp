@@ -178,13 +178,14 @@ struct odd_environment {
     }
 };
 
-// All ways for small models on the fast tiers; the portable tier is slow, and so is a large model.
+// All ways for small models on the best tier. The other tiers share its code but for the kernels; the portable one is
+// slow, and so is a large model.
 std::vector<way> ways_of(const golden &g, const std::string &tier) {
     std::vector<way> ways;
     if (tier == "ref" && is_large(g)) return {{tier, 2, 0, 0, false}};
-    if (is_large(g))
-        return {{tier, 1, 1, 0, false}, {tier, 2, 7, 0, true}, {tier, 3, 0, 3, false}, {tier, 5, 0, 0, true}};
     if (tier == "ref") return {{tier, 2, 0, 0, false}, {tier, 3, 7, 3, true}, {tier, 1, 1, 0, false}};
+    if (is_large(g) || tier != llm_cpu_tier(0))
+        return {{tier, 1, 1, 0, false}, {tier, 2, 7, 0, true}, {tier, 3, 0, 3, false}, {tier, 5, 0, 0, true}};
     for (uint32_t n_threads : {1u, 2u, 3u, 5u})
         for (size_t step : {(size_t)1, (size_t)7, (size_t)0})
             for (bool beside : {false, true}) {

@@ -89,7 +89,7 @@ template <class W> struct values {
     static void run(const attention_pass *a, uint32_t n_panels, const void *rows, const float *shrink,
                     const void *next_k) {
         // As many columns as registers hold sums for: a value is then loaded once for all queries.
-        constexpr int COLUMNS = N == 8 ? (T <= 2 ? 4 : T <= 4 ? 2 : 1) : (T <= 4 ? 4 : 2);
+        constexpr int COLUMNS = N == 16 ? (T <= 4 ? 4 : 2) : (T <= 2 ? 4 : T <= 4 ? 2 : 1);
         const E *v = static_cast<const E *>(rows);
         const uint8_t *next = static_cast<const uint8_t *>(next_k);
         // One line ahead per key and column group; K of the next tile is as large as V of this one, or nearly.
@@ -114,14 +114,14 @@ static void attend_tile(const attention_pass *a, uint32_t first_key, const void 
     const uint32_t n_panels = keys < int32_t(KEY_TILE) ? (uint32_t(keys) + PANEL_ROWS - 1) / PANEL_ROWS : KEY_PANELS;
     const ptrdiff_t to_v = a->stream ? static_cast<const uint8_t *>(v) - static_cast<const uint8_t *>(k) : 0;
     scores[a->type_k == PANEL_F16][n - 1](k, a->head_k, n_panels, a->q, a->head_k, a->p, to_v);
-    // By how much what was gathered so far shrinks, for all queries in one vector.
+    // By how much what was gathered so far shrinks, for as many queries at a time as a vector holds.
     float shrink[16] = {0};
     for (uint32_t t = 0; t < n; t++) {
         const float max = scale_scores(a, t, int32_t(first_key), n_panels);
         shrink[t] = a->max[t] - max;
         a->max[t] = max;
     }
-    V::store(shrink, vexp<true>(V::load(shrink)));
+    for (uint32_t t = 0; t < n; t += N) V::store(shrink + t, vexp<true>(V::load(shrink + t)));
     for (uint32_t t = 0; t < n; t++) a->sum[t] = __builtin_fmaf(a->sum[t], shrink[t], soften(a, t, n_panels));
     gather[a->type_v == PANEL_F16][n - 1](a, n_panels, v, shrink, next_k);
 }

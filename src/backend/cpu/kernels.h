@@ -12,8 +12,9 @@
 
 namespace llm {
 
-constexpr uint32_t PANEL_ROWS = 16; // rows of a weight panel, and keys of a K panel
-constexpr uint32_t MAX_TOKENS = 8;  // of one kernel call: what registers can hold
+constexpr uint32_t PANEL_ROWS = 16;   // rows of a weight panel, and keys of a K panel
+constexpr uint32_t MAX_TOKENS = 8;    // of one kernel call: what registers can hold
+constexpr uint32_t MANY_TOKENS = 128; // of a call of a kernel for prompts
 constexpr uint32_t KEY_TILE = 64;
 
 #define LLM_PANEL_KIND(name, kernel) PANEL_##name,
@@ -49,6 +50,10 @@ enum cpu_activation : uint8_t { CPU_ACT_NONE, CPU_ACT_SILU, CPU_ACT_GELU_TANH, C
 // ahead: the kernel touches what lies that many bytes further on, it will be wanted soon; 0: nothing.
 typedef void dot_kernel(const void *panels, size_t cols, size_t n_panels, const void *x, size_t stride, float *tiles,
                         ptrdiff_t ahead);
+
+// The same for many tokens at once: a multiple of MAX_TOKENS, at most MANY_TOKENS. x: full groups of rows (act_row_at).
+typedef void dot_many_kernel(const void *panels, size_t cols, size_t n_panels, const act_block *x, size_t n_tokens,
+                             float *tiles);
 
 // Where tiles of a linear layer go: out[token][col] = act(tile + bias) + residual.
 struct tile_target {
@@ -116,7 +121,13 @@ struct cpu_kernels {
     uint64_t (*dots)(uint64_t rounds); // see backend.h
 };
 
-extern const cpu_kernels kernels_avx2, kernels_avxvnni, kernels_avx512;
+// What a tier has for prompts besides; NULL: this kind of panel has nothing better than `dot`.
+struct cpu_prompt_kernels {
+    dot_many_kernel *dot[PANEL_KINDS];
+};
+
+extern const cpu_kernels kernels_sse41, kernels_avx2, kernels_avxvnni, kernels_avx512;
 extern const cpu_kernels kernels_neon, kernels_neon_dotprod, kernels_neon_i8mm;
+extern const cpu_prompt_kernels prompt_kernels_amx;
 
 } // namespace llm

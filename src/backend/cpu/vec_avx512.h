@@ -38,6 +38,7 @@ struct V {
     INLINE F div(F a, F b) { return _mm512_div_ps(a, b); }
     INLINE F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
     INLINE F fnma(F a, F b, F c) { return _mm512_fnmadd_ps(a, b, c); } // c - a b
+    INLINE F fma_exact(F a, F b, F c) { return fma(a, b, c); }         // where nothing is rounded, fused or not
     INLINE F max(F a, F b) { return _mm512_max_ps(a, b); }             // a > b ? a : b
     INLINE F min(F a, F b) { return _mm512_min_ps(a, b); }             // a < b ? a : b
     INLINE F if_less(F a, F b, F yes, F no) {

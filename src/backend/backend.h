@@ -33,6 +33,7 @@ struct query_run {
 struct pass {
     const plan *program;
     uint8_t *arena;
+    uint8_t *shared;               // backend::shared_bytes
     float *logits, *hidden;        // [n_outputs, ...]; where plan::logits and plan::hidden go
     size_t top_offset;             // logits NULL: where a thread's scratch holds its top_list [n_outputs]
     uint32_t n_tokens, n_outputs;
@@ -83,6 +84,11 @@ struct backend {
     size_t (*scratch_bytes)(const plan *program);
     // It can run a plan that ends in a plain matrix without storing logits (pass::top_offset).
     bool keeps_top;
+
+    // Memory that all chunks of a step share, besides the plan's buffers, in contexts of n_ctx places; prepared before
+    // every pass.
+    size_t (*shared_bytes)(const plan *program, uint32_t n_ctx);
+    void (*begin_pass)(const pass *p);
 
     // Bytes of K, and of V, of one layer for KV_BLOCK positions; V follows K. A fresh block is all zero bytes.
     size_t (*kv_k_bytes)(const kv_layer_shape *layer, kv_element type);

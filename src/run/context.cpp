@@ -44,13 +44,19 @@ size_t thread_scratch_bytes(const model *m, const plan *program) {
     return (m->cpu->scratch_bytes(program) + 63) / 64 * 64 + TOP_BYTES;
 }
 
+// Buffers of the plan, then what chunks of a step share.
+size_t arena_bytes(const model *m, const plan *program, uint32_t n_ctx) {
+    return program->arena_bytes + m->cpu->shared_bytes(program, n_ctx);
+}
+
 void count_needs(const model *m, const context_options *sized, const plan *program, context_needs *out) {
     kv_shape shape;
     model_kv_shape(m, sized->type_k, sized->type_v, &shape);
     out->n_ctx = sized->n_ctx;
     out->n_batch = sized->n_batch;
     out->kv = (uint64_t)blocks_per_sequence(sized->n_ctx) * sized->n_seq_max * shape.block_bytes;
-    out->scratch = program->arena_bytes + thread_scratch_bytes(m, program) * thread_count(sized) + output_bytes(m);
+    out->scratch = arena_bytes(m, program, sized->n_ctx) + thread_scratch_bytes(m, program) * thread_count(sized) +
+                   output_bytes(m);
 }
 
 // Where the caller left n_ctx to us, the largest that the limit allows, in whole blocks.
@@ -108,7 +114,8 @@ llm_status take_memory(context *c, const context_options *sized, const context_n
     model_kv_shape(m, sized->type_k, sized->type_v, &shape);
     uint32_t max_blocks = most_blocks(sized, needs, shape.block_bytes);
     kv_create(&c->kv, std::move(shape), &allocator, c->n_ctx, sized->n_seq_max, max_blocks);
-    LLM_TRY(memory_take(&allocator, LLM_MEMORY_ARENA, c->program.arena_bytes, false, "activations", &c->arena, err));
+    const size_t bytes = arena_bytes(m, &c->program, c->n_ctx);
+    LLM_TRY(memory_take(&allocator, LLM_MEMORY_ARENA, bytes, false, "activations", &c->arena, err));
     c->scratch_step = thread_scratch_bytes(m, &c->program);
     return memory_take(&allocator, LLM_MEMORY_ARENA, c->scratch_step * pool_n_threads(c->threads), false,
                        "thread scratch", &c->thread_scratch, err);

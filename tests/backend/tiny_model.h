@@ -116,7 +116,7 @@ struct tiny_session {
     kv_shape kv;
     std::vector<std::vector<std::vector<uint8_t>>> blocks; // [sequence][block] bytes
     std::vector<std::vector<uint8_t *>> tables;
-    std::vector<uint8_t> arena, scratch;
+    std::vector<uint8_t> arena, scratch, shared;
     std::atomic<uint32_t> bad{UINT32_MAX};
 };
 
@@ -144,6 +144,7 @@ inline void tiny_open(tiny_session *s, tiny_model *m, const backend *b, uint32_t
         }
     s->arena.resize(s->program.arena_bytes);
     s->scratch.resize(b->scratch_bytes(&s->program));
+    s->shared.resize(b->shared_bytes(&s->program, max_length), 0x55);
 }
 
 // Logits, then hidden rows. Chunks of a phase run in a random order, as threads would.
@@ -160,6 +161,7 @@ inline std::vector<float> tiny_run(tiny_session *s, const tiny_batch &batch, uin
     pass p = {};
     p.program = &s->program;
     p.arena = s->arena.data();
+    p.shared = s->shared.data();
     p.logits = out.data();
     p.hidden = out.data() + size_t(n_outputs) * n_vocab;
     p.n_tokens = uint32_t(batch.tokens.size());
@@ -173,6 +175,7 @@ inline std::vector<float> tiny_run(tiny_session *s, const tiny_batch &batch, uin
     p.outputs = batch.outputs.data();
     p.kv = &s->kv;
     p.bad_step = &s->bad;
+    s->b->begin_pass(&p);
     for (const plan_phase &phase : s->program.phases) {
         std::vector<std::pair<uint32_t, uint32_t>> chunks; // step, chunk
         for (uint32_t step = phase.first_step; step < phase.first_step + phase.n_steps; step++)

@@ -36,8 +36,21 @@ void run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads,
 }
 
 template <const cpu_kernels &KERNELS> constexpr backend tier(const char *name, bool (*available)()) {
-    return {name,       available,         supports,       weight_bytes,   PANEL_ROWS,        pack,
-            act8_bytes, cpu_scratch_bytes, true, cpu_kv_k_bytes, cpu_kv_v_bytes, n_chunks<KERNELS>, run_chunk<KERNELS>};
+    return {name,
+            available,
+            supports,
+            weight_bytes,
+            PANEL_ROWS,
+            pack,
+            act8_bytes,
+            cpu_scratch_bytes,
+            true,
+            attention_shared_bytes,
+            attention_begin_pass,
+            cpu_kv_k_bytes,
+            cpu_kv_v_bytes,
+            n_chunks<KERNELS>,
+            run_chunk<KERNELS>};
 }
 
 } // namespace

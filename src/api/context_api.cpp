@@ -5,18 +5,24 @@
 
 namespace llm {
 
+static llm_status read_kv_type(llm_kv_type given, kv_element *out, llm_error *err) {
+    static_assert(int(LLM_KV_F32) == int(KV_F32) && int(LLM_KV_Q8_0) == int(KV_Q8_0) && int(LLM_KV_Q4_0) == int(KV_Q4_0),
+                  "one list twice");
+    if ((unsigned)given >= KV_ELEMENTS)
+        return fail(err, LLM_ERR_ARGUMENT, "kv_type is %d; expected LLM_KV_F16, _F32, _Q8_0 or _Q4_0", (int)given);
+    *out = (kv_element)given;
+    return LLM_OK;
+}
+
 llm_status context_options_read(const llm_context_options *given, context_options *out, llm_error *err) {
     llm_context_options o;
     LLM_TRY(read_options(given, "llm_context_options", &o, err));
-    if (o.kv_type_k > LLM_KV_F32 || o.kv_type_v > LLM_KV_F32)
-        return fail(err, LLM_ERR_ARGUMENT, "kv_type is %d; expected LLM_KV_F16 or LLM_KV_F32",
-                    (int)(o.kv_type_k > LLM_KV_F32 ? o.kv_type_k : o.kv_type_v));
+    LLM_TRY(read_kv_type(o.kv_type_k, &out->type_k, err));
+    LLM_TRY(read_kv_type(o.kv_type_v, &out->type_v, err));
     out->n_ctx = o.n_ctx;
     out->n_batch = o.n_batch;
     out->n_seq_max = o.n_seq_max;
     out->n_threads = o.n_threads;
-    out->type_k = o.kv_type_k == LLM_KV_F32 ? KV_F32 : KV_F16;
-    out->type_v = o.kv_type_v == LLM_KV_F32 ? KV_F32 : KV_F16;
     out->threads = o.pool ? o.pool->p : nullptr;
     out->mem_limit = o.mem_limit;
     out->allocator = o.allocator;

@@ -5,6 +5,11 @@
 
 namespace llm {
 
+const block_format *kv_format(kv_element type) {
+    static const format_id formats[KV_ELEMENTS] = {FORMAT_F16, FORMAT_F32, FORMAT_Q8_0, FORMAT_Q4_0};
+    return format_by_id(formats[type]);
+}
+
 void kv_shape_finish(kv_shape *shape, const backend *b) {
     size_t offset = 0;
     shape->layer_offset.clear();

@@ -8,9 +8,18 @@
 
 namespace llm {
 
-enum kv_element : uint8_t { KV_F16, KV_F32 };
+// What the cache holds of a number; sessions store these values.
+enum kv_element : uint8_t { KV_F16 = 0, KV_F32 = 1, KV_Q8_0 = 2, KV_Q4_0 = 3, KV_ELEMENTS };
 constexpr uint32_t KV_BLOCK = 64;  // positions per block: the key tile of attention
 constexpr uint32_t MAX_HEAD = 1024; // largest head size; models beyond are refused when they are loaded
+
+// A row of K or V is one head of one token in this format, filled up with zeros to whole blocks. Never along keys: a
+// token's cells do not depend on its neighbours.
+const block_format *kv_format(kv_element type);
+inline uint32_t kv_row_cols(kv_element type, uint32_t head) {
+    const uint32_t block = type == KV_Q8_0 || type == KV_Q4_0 ? 32 : 1;
+    return (head + block - 1) / block * block;
+}
 
 // One layer of the cache.
 struct kv_layer_shape {

@@ -90,6 +90,9 @@ TEST_CASE("attention of any head size, grouping and cache type gives the referen
         {8, 4, 8, 8, 8, KV_F16, KV_F16},      {4, 4, 16, 16, 8, KV_F32, KV_F32},  {3, 1, 20, 24, 10, KV_F16, KV_F32},
         {10, 1, 64, 64, 64, KV_F16, KV_F16},  {6, 2, 40, 80, 40, KV_F32, KV_F16}, {5, 5, 4, 4, 2, KV_F16, KV_F16},
         {14, 2, 32, 128, 32, KV_F16, KV_F16}, {66, 1, 8, 8, 8, KV_F16, KV_F16},
+        {8, 4, 64, 64, 64, KV_Q8_0, KV_Q8_0}, {6, 2, 32, 32, 32, KV_Q4_0, KV_Q4_0},
+        {3, 1, 20, 24, 10, KV_Q8_0, KV_Q4_0}, {10, 1, 96, 80, 40, KV_Q4_0, KV_F16},
+        {4, 4, 8, 8, 8, KV_F16, KV_Q8_0},     {5, 1, 256, 256, 64, KV_Q8_0, KV_F32},
     };
     for (const auto &c : cases)
         for (rope_style style : {ROPE_NEIGHBOURS, ROPE_HALVES}) {
@@ -115,6 +118,9 @@ TEST_CASE("segments of keys are merged in the reference's order", "[cpu]") {
     shape.n_head = 2;
     shape.n_head_kv = 1;
     compare_with_reference(shape, 2100, "2100 keys");
+    shape.type_k = KV_Q8_0;
+    shape.type_v = KV_Q4_0;
+    compare_with_reference(shape, 2100, "2100 quantised keys");
 }
 
 TEST_CASE("windows of any size give the reference's bits", "[cpu]") {

@@ -1,60 +1,15 @@
 // OP_ROPE_STORE and OP_ATTENTION over paged keys and values.
-//
-// A block of the cache holds, per layer, K and then V of 64 positions. K: [head][4 panels of 16 keys][head_k][16 keys],
-// V: [head][64 keys][head_v, padded to 16]; the padding stays zero.
-#include "backend/cpu/ops.h"
+#include "backend/cpu/kv_cells.h"
 #include <float.h>
 #include <string.h>
 
 namespace llm {
 namespace {
 
-static_assert(KV_BLOCK == KEY_TILE, "a tile is a block");
 constexpr uint32_t SEGMENT = 1024;   // keys summed from scratch before they are merged: CONTRACT.md section 7
 constexpr uint32_t MAX_QUERIES = 64; // of a chunk: they share each tile of keys while it is in the L1 or L2 cache
 constexpr uint32_t MAX_PASSES = MAX_QUERIES / MAX_TOKENS;
 constexpr uint64_t CHUNK_MACS = 1 << 16; // worth a claim of their own
-
-size_t element_bytes(kv_element type) { return type == KV_F16 ? 2 : 4; }
-panel_kind kind_of(kv_element type) { return type == KV_F16 ? PANEL_F16 : PANEL_F32; }
-size_t head_k_bytes(uint32_t head_k, kv_element type) { return size_t(KEY_TILE) * head_k * element_bytes(type); }
-size_t head_v_bytes(uint32_t head_v, kv_element type) {
-    return size_t(KEY_TILE) * round_up(head_v, PANEL_ROWS) * element_bytes(type);
-}
-
-// K and V of one head in the block of a sequence that holds `place`.
-struct head_tile {
-    uint8_t *k, *v;
-};
-head_tile tile_of(const pass *p, const attention_spec *a, const query_run *run, uint32_t head, uint32_t place) {
-    uint8_t *layer = run->blocks[place / KEY_TILE] + p->kv->layer_offset[a->kv_layer];
-    const size_t k_bytes = head_k_bytes(a->head_k, p->kv->type_k);
-    return {layer + head * k_bytes, layer + a->n_head_kv * k_bytes + head * head_v_bytes(a->head_v, p->kv->type_v)};
-}
-
-template <class E> void scatter_key(const E *key, uint32_t head_k, uint32_t cell, E *k) {
-    E *to = k + size_t(cell / PANEL_ROWS) * head_k * PANEL_ROWS + cell % PANEL_ROWS;
-    for (uint32_t d = 0; d < head_k; d++) to[size_t(d) * PANEL_ROWS] = key[d];
-}
-
-// `converted` has room for one head.
-bool store_key(const cpu_job *job, const float *key, uint32_t head_k, uint32_t cell, uint8_t *k, void *converted) {
-    if (job->p->kv->type_k == KV_F16) {
-        uint16_t *half = static_cast<uint16_t *>(converted);
-        bool finite = job->kernels->to_f16(key, half, head_k);
-        scatter_key(half, head_k, cell, reinterpret_cast<uint16_t *>(k));
-        return finite;
-    }
-    float *full = static_cast<float *>(converted);
-    bool finite = job->kernels->to_f32(key, full, head_k);
-    scatter_key(full, head_k, cell, reinterpret_cast<float *>(k));
-    return finite;
-}
-bool store_value(const cpu_job *job, const float *value, uint32_t head_v, uint32_t cell, uint8_t *v) {
-    const size_t at = size_t(cell) * round_up(head_v, PANEL_ROWS);
-    if (job->p->kv->type_v == KV_F16) return job->kernels->to_f16(value, reinterpret_cast<uint16_t *>(v) + at, head_v);
-    return job->kernels->to_f32(value, reinterpret_cast<float *>(v) + at, head_v);
-}
 
 void rotate_heads(const cpu_job *job, float *heads, uint32_t n_heads, uint32_t head_size, const float *table) {
     const rope_spec *rope = &job->p->program->ropes[job->s->rope];
@@ -67,6 +22,7 @@ void rotate_heads(const cpu_job *job, float *heads, uint32_t n_heads, uint32_t h
 // Queries that share keys: heads first_head .. of one KV head's group, for neighbouring tokens of one sequence. Query i
 // is head i % heads of token i / heads.
 struct query_set {
+    const kv_layer_view *cache;
     const query_run *run;
     uint32_t kv_head, first_head, heads, first_token, n; // n queries
     uint32_t first_key, end_key;                         // keys that one of them sees
@@ -79,10 +35,12 @@ struct softmax_states {
 
 // What a chunk keeps in scratch, cut up by cut_scratch().
 struct chunk_memory {
-    float *q, *p;                  // [MAX_QUERIES][head_k], one pass's probabilities
+    float *q, *p;                  // [MAX_QUERIES][head_k, padded], one pass's probabilities
+    act_block *q8;                 // rows as act_row_at() has them: for a quantised K
     softmax_states segment, whole; // keys of the segment at hand, and of all segments up to it
     int32_t *first, *keys;         // of each query: attention_pass
     float *tile_k, *tile_v;        // a tile as float32
+    float *scales;                 // of a quantised V
 };
 
 size_t cut_scratch(chunk_memory *m, void *scratch, const attention_spec *a) {
@@ -92,15 +50,17 @@ size_t cut_scratch(chunk_memory *m, void *scratch, const attention_spec *a) {
         used += (n + 15) / 16 * 16;
         return at;
     };
-    const uint32_t head_v = round_up(a->head_v, PANEL_ROWS);
-    m->q = take(size_t(MAX_QUERIES) * a->head_k);
+    const uint32_t head_k = round_up(a->head_k, 32), head_v = round_up(a->head_v, 32); // enough for any type
+    m->q = take(size_t(MAX_QUERIES) * head_k);
+    m->q8 = reinterpret_cast<act_block *>(take(size_t(MAX_QUERIES) * head_k / 32 * sizeof(act_block) / sizeof(float)));
     m->p = take(KEY_TILE * MAX_TOKENS);
     for (softmax_states *s : {&m->segment, &m->whole})
         *s = {take(MAX_QUERIES), take(MAX_QUERIES), take(size_t(MAX_QUERIES) * head_v)};
     m->first = reinterpret_cast<int32_t *>(take(MAX_QUERIES));
     m->keys = reinterpret_cast<int32_t *>(take(MAX_QUERIES));
-    m->tile_k = take(size_t(KEY_TILE) * a->head_k);
+    m->tile_k = take(size_t(KEY_TILE) * head_k);
     m->tile_v = take(size_t(KEY_TILE) * head_v);
+    m->scales = take(size_t(KEY_TILE) * head_v / 32);
     return used * sizeof(float);
 }
 
@@ -115,34 +75,39 @@ void find_keys(const cpu_job *job, query_set *set) {
     }
 }
 
+bool is_quantised(const kv_cells &cells) { return cells.format->quantised; }
+
 void gather_queries(const cpu_job *job, const query_set *set, const chunk_memory *m) {
     const attention_spec &a = job->s->attention;
-    for (uint32_t i = 0; i < set->n; i += set->heads) {
-        const uint32_t token = set->first_token + i / set->heads;
-        const float *heads = f32_row(job, job->s->in, token) + size_t(set->first_head) * a.head_k;
-        memcpy(m->q + size_t(i) * a.head_k, heads, set->heads * a.head_k * sizeof(float));
-        for (uint32_t h = 0; h < set->heads; h++) {
-            m->first[i + h] = int32_t(pass_first_key(job->p, &a, token));
-            m->keys[i + h] = job->p->n_visible[token];
-        }
+    const kv_cells &k = set->cache->k;
+    for (uint32_t i = 0; i < set->n; i++) {
+        const uint32_t token = set->first_token + i / set->heads, head = set->first_head + i % set->heads;
+        float *q = m->q + size_t(i) * k.cols;
+        memcpy(q, f32_row(job, job->s->in, token) + size_t(head) * a.head_k, a.head_k * sizeof(float));
+        memset(q + a.head_k, 0, (k.cols - a.head_k) * sizeof(float));
+        m->first[i] = int32_t(pass_first_key(job->p, &a, token));
+        m->keys[i] = job->p->n_visible[token];
+        if (is_quantised(k))
+            check(job, job->kernels->quantise(q, k.cols / 32, act_row_at(m->q8, set->n, k.cols / 32, i)));
     }
 }
 
 // Queries first .. of a set, as many as a kernel takes, whose states are `s`.
 attention_pass pass_of(const cpu_job *job, const chunk_memory *m, const query_set *set, uint32_t first,
                        const softmax_states &s) {
-    const attention_spec &a = job->s->attention;
     attention_pass t = {};
     t.n_queries = set->n - first < MAX_TOKENS ? set->n - first : MAX_TOKENS;
-    t.head_k = a.head_k;
-    t.head_v = round_up(a.head_v, PANEL_ROWS);
-    t.q = m->q + size_t(first) * a.head_k;
+    t.head_k = set->cache->k.cols;
+    t.head_v = set->cache->v.cols;
+    t.q = m->q + size_t(first) * t.head_k;
+    if (is_quantised(set->cache->k)) t.q = m->q8 + size_t(first) * (t.head_k / 32);
     t.first = m->first + first;
     t.keys = m->keys + first;
-    t.scale = a.scale;
-    t.type_k = kind_of(job->p->kv->type_k);
-    t.type_v = kind_of(job->p->kv->type_v);
+    t.scale = job->s->attention.scale;
+    t.type_k = set->cache->k.kind;
+    t.type_v = set->cache->v.kind;
     t.p = m->p;
+    t.scales = m->scales;
     t.max = s.max + first;
     t.sum = s.sum + first;
     t.out = s.out + size_t(first) * t.head_v;
@@ -156,32 +121,33 @@ bool sees_tile(const attention_pass *t, uint32_t key) {
     return false;
 }
 
-// A tile for several passes is converted to float32 once.
-void widen(const cpu_job *job, const void **tile, panel_kind *kind, size_t n, float *room) {
-    if (*kind != PANEL_F16) return;
-    job->kernels->from_f16(static_cast<const uint16_t *>(*tile), room, n);
-    *tile = room;
-    *kind = PANEL_F32;
+// A tile for several passes is converted to float32 once; quantised keys are not, their dot products are integers.
+void widen(const cpu_job *job, const chunk_memory *m, attention_pass *t, head_tile *tile) {
+    if (t->type_k == PANEL_F16) {
+        job->kernels->from_f16(reinterpret_cast<uint16_t *>(tile->k), m->tile_k, size_t(KEY_TILE) * t->head_k);
+        tile->k = reinterpret_cast<uint8_t *>(m->tile_k);
+        t->type_k = PANEL_F32;
+    }
+    if (t->type_v != PANEL_F32) {
+        job->kernels->widen_values(t->type_v, tile->v, t->head_v, m->scales, m->tile_v);
+        tile->v = reinterpret_cast<uint8_t *>(m->tile_v);
+        t->type_v = PANEL_F32;
+    }
 }
 
 void attend_tile(const cpu_job *job, const query_set *set, const chunk_memory *m, const attention_pass *passes,
                  uint32_t key, bool more) {
-    const attention_spec &a = job->s->attention;
-    const head_tile tile = tile_of(job->p, &a, set->run, set->kv_head, key);
-    const void *k = tile.k, *v = tile.v, *next = tile.k;
-    if (more) next = tile_of(job->p, &a, set->run, set->kv_head, key + KEY_TILE).k;
-    panel_kind type_k = passes[0].type_k, type_v = passes[0].type_v;
-    if (set->n > MAX_TOKENS) {
-        widen(job, &k, &type_k, size_t(KEY_TILE) * a.head_k, m->tile_k);
-        widen(job, &v, &type_v, size_t(KEY_TILE) * passes[0].head_v, m->tile_v);
-    }
+    head_tile tile = kv_tile(set->cache, set->run, set->kv_head, key);
+    const uint8_t *next = more ? kv_tile(set->cache, set->run, set->kv_head, key + KEY_TILE).k : tile.k;
+    attention_pass types = passes[0];
+    if (set->n > MAX_TOKENS) widen(job, m, &types, &tile);
     for (uint32_t i = 0; i * MAX_TOKENS < set->n; i++) {
         if (!sees_tile(&passes[i], key)) continue;
         attention_pass t = passes[i];
-        t.type_k = type_k;
-        t.type_v = type_v;
+        t.type_k = types.type_k;
+        t.type_v = types.type_v;
         t.stream = set->n <= MAX_TOKENS;
-        job->kernels->attend_tile(&t, key, k, v, next);
+        job->kernels->attend_tile(&t, key, tile.k, tile.v, next);
     }
 }
 
@@ -222,7 +188,7 @@ void write_results(const cpu_job *job, const query_set *set, const chunk_memory 
         const attention_pass whole = pass_of(job, m, set, i, s);
         check(job, job->kernels->attend_finish(&whole));
     }
-    const uint32_t head_v = round_up(a.head_v, PANEL_ROWS), n = set->heads * a.head_v, col = set->first_head * a.head_v;
+    const uint32_t head_v = set->cache->v.cols, n = set->heads * a.head_v, col = set->first_head * a.head_v;
     for (uint32_t i = 0; i < set->n; i += set->heads) {
         const uint32_t token = set->first_token + i / set->heads;
         float *row = m->segment.out; // free by now
@@ -248,6 +214,7 @@ void attend(const cpu_job *job, const query_set *set, const chunk_memory *m) {
 // Calls f(query_set *) for each set of some KV heads and tokens.
 template <class Function> void for_sets(const cpu_job *job, cpu_range heads, cpu_range rows, Function f) {
     const uint32_t group = job->s->attention.n_head / job->s->attention.n_head_kv;
+    const kv_layer_view cache = kv_view(job->p, &job->s->attention);
     for (uint32_t token = rows.begin; token < rows.end;) {
         const uint32_t run = job->p->run_of_token[token];
         uint32_t n = 1;
@@ -255,7 +222,7 @@ template <class Function> void for_sets(const cpu_job *job, cpu_range heads, cpu
         for (uint32_t kv_head = heads.begin; kv_head < heads.end; kv_head++)
             for (uint32_t h = 0; h < group; h += MAX_QUERIES) { // a group beyond MAX_QUERIES comes with single tokens
                 const uint32_t some = group - h < MAX_QUERIES ? group - h : MAX_QUERIES;
-                query_set set = {&job->p->runs[run], kv_head, kv_head * group + h, some, token, n * some, 0, 0};
+                query_set set = {&cache, &job->p->runs[run], kv_head, kv_head * group + h, some, token, n * some, 0, 0};
                 find_keys(job, &set);
                 f(&set);
             }
@@ -317,7 +284,7 @@ size_t count_bytes(const plan *program) {
 // A set's queries have neighbouring places among those of the pass.
 softmax_states shared_states(const cpu_job *job, const query_set *set, uint32_t segment, uint32_t n_segments) {
     const attention_spec &a = job->s->attention;
-    const size_t n = size_t(job->p->n_tokens) * a.n_head, head_v = round_up(a.head_v, PANEL_ROWS);
+    const size_t n = size_t(job->p->n_tokens) * a.n_head, head_v = set->cache->v.cols;
     const size_t at = segment * n + size_t(set->first_token) * a.n_head + set->first_head * (set->n / set->heads);
     float *base = reinterpret_cast<float *>(job->p->shared + count_bytes(job->p->program));
     return {base + at, base + n_segments * n + at, base + 2 * n_segments * n + at * head_v};
@@ -348,21 +315,17 @@ void attend_part(const cpu_job *job, const key_parts &k, uint32_t kv_head, uint3
 
 } // namespace
 
-size_t cpu_kv_k_bytes(const kv_layer_shape *layer, kv_element type) {
-    return layer->n_head_kv * head_k_bytes(layer->head_k, type);
-}
-size_t cpu_kv_v_bytes(const kv_layer_shape *layer, kv_element type) {
-    return layer->n_head_kv * head_v_bytes(layer->head_v, type);
-}
-
 size_t attention_scratch_bytes(const attention_spec *a) {
     chunk_memory m;
-    return cut_scratch(&m, nullptr, a);
+    const size_t attending = cut_scratch(&m, nullptr, a);
+    const size_t storing = kv_store_bytes(a->head_k > a->head_v ? a->head_k : a->head_v);
+    return attending > storing ? attending : storing;
 }
 
 void run_rope_store(const cpu_job *job, cpu_range, cpu_range rows) {
     const plan_step *s = job->s;
     const attention_spec &a = s->attention;
+    const kv_layer_view cache = kv_view(job->p, &a);
     for (uint32_t token = rows.begin; token < rows.end; token++) {
         float *q = f32_row(job, s->in, token), *k = f32_row(job, s->in2, token);
         const float *v = f32_row(job, s->in3, token);
@@ -374,9 +337,9 @@ void run_rope_store(const cpu_job *job, cpu_range, cpu_range rows) {
         const query_run *run = &job->p->runs[job->p->run_of_token[token]];
         bool finite = true;
         for (uint32_t h = 0; h < a.n_head_kv; h++) {
-            const head_tile tile = tile_of(job->p, &a, run, h, place);
-            finite &= store_key(job, k + h * a.head_k, a.head_k, cell, tile.k, job->scratch);
-            finite &= store_value(job, v + h * a.head_v, a.head_v, cell, tile.v);
+            const head_tile tile = kv_tile(&cache, run, h, place);
+            finite &= kv_store_key(job->kernels, &cache.k, k + h * a.head_k, a.head_k, cell, tile.k, job->scratch);
+            finite &= kv_store_value(job->kernels, &cache.v, v + h * a.head_v, a.head_v, cell, tile.v, job->scratch);
         }
         check(job, finite);
     }
@@ -389,7 +352,7 @@ size_t attention_shared_bytes(const plan *program, uint32_t n_ctx) {
     for (const plan_step &s : program->steps) {
         if (s.op != OP_ATTENTION) continue;
         const size_t queries = size_t(SPLIT_TOKENS) * s.attention.n_head;
-        const size_t floats = segments * queries * (2 + round_up(s.attention.head_v, PANEL_ROWS));
+        const size_t floats = segments * queries * (2 + round_up(s.attention.head_v, 32));
         most = floats > most ? floats : most;
     }
     return count_bytes(program) + most * sizeof(float);

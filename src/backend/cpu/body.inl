@@ -43,7 +43,7 @@ namespace {
          PER_TOKENS(dot_blocks<codes_q4_k>::run), PER_TOKENS(dot_blocks<codes_q5_k>::run),                             \
          PER_TOKENS(dot_blocks<codes_q6_k>::run)},                                                                     \
             finish_linear, glu, activate, add, quantise, norm, rotate_neighbours, rotate_halves, to_f16, to_f32,       \
-            from_f16, attend_tile, attend_merge, attend_finish                                                         \
+            from_f16, widen_values, attend_tile, attend_merge, attend_finish                                           \
     }
 
 } // namespace

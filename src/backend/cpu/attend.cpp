@@ -1,5 +1,6 @@
 // OP_ROPE_STORE and OP_ATTENTION over paged keys and values.
 #include "backend/cpu/kv_cells.h"
+#include "core/fmath.h"
 #include <float.h>
 #include <string.h>
 
@@ -332,6 +333,10 @@ void run_rope_store(const cpu_job *job, cpu_range, cpu_range rows) {
         if (s->table >= 0) {
             rotate_heads(job, q, a.n_head, a.head_k, f32_row(job, s->table, token));
             rotate_heads(job, k, a.n_head_kv, a.head_k, f32_row(job, s->table, token));
+        }
+        if (is_quantised(cache.k)) {
+            for (uint32_t h = 0; h < a.n_head; h++) hadamard_f32(q + h * a.head_k, a.head_k);
+            for (uint32_t h = 0; h < a.n_head_kv; h++) hadamard_f32(k + h * a.head_k, a.head_k);
         }
         const uint32_t place = uint32_t(job->p->place[token]), cell = place % KEY_TILE;
         const query_run *run = &job->p->runs[job->p->run_of_token[token]];

@@ -152,6 +152,10 @@ void ref_rope_store(const pass *p, uint32_t step, uint32_t token) {
         for (uint32_t h = 0; h < a.n_head; h++) rotate_head(q + h * a.head_k, rope, table);
         for (uint32_t h = 0; h < a.n_head_kv; h++) rotate_head(k + h * a.head_k, rope, table);
     }
+    if (kv_format(p->kv->type_k)->quantised) {
+        for (uint32_t h = 0; h < a.n_head; h++) hadamard_f32(q + h * a.head_k, a.head_k);
+        for (uint32_t h = 0; h < a.n_head_kv; h++) hadamard_f32(k + h * a.head_k, a.head_k);
+    }
     uint32_t place = (uint32_t)p->place[token], cell = place % KV_BLOCK;
     block_view kv = view(p, &p->runs[p->run_of_token[token]], a.kv_layer, place);
     bool finite = true;

@@ -299,7 +299,9 @@ typedef struct llm_candidate {
 /* The top_k best, best first (ties: smaller id first). */
 LLM_API const llm_candidate *llm_top(const llm_context *context, int32_t index, size_t *n);
 
-/* Sequence operations. Models with recurrent state may answer LLM_ERR_REFUSED to truncation; use checkpoints there. */
+/* Sequence operations. Truncating, or sharing, by more than the last 64 tokens (but not to 0) may end with
+ * LLM_ERR_REFUSED on models with sliding windows, which forget what lies behind them, and on models with recurrent
+ * state: use checkpoints there. */
 LLM_API int32_t llm_seq_length(const llm_context *context, llm_seq seq); /* tokens; -1 for a bad id */
 LLM_API llm_status llm_seq_truncate(llm_context *context, llm_seq seq, uint32_t length, llm_error *err);
 LLM_API llm_status llm_seq_clear(llm_context *context, llm_seq seq, llm_error *err);

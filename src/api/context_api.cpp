@@ -47,6 +47,16 @@ llm_status check_seq(const llm_context *context, llm_seq seq, llm_error *err) {
     return fail(err, LLM_ERR_ARGUMENT, "sequence %d does not exist; the context has %zu", seq, n);
 }
 
+llm_status check_reach(const llm_context *context, llm_seq seq, uint32_t length, llm_error *err) {
+    const kv_cache *kv = &context->c->kv;
+    const kv_sequence *s = &kv->sequences[(size_t)seq];
+    if (kv_reaches(kv, s, length)) return LLM_OK;
+    return fail(err, LLM_ERR_REFUSED,
+                "sequence %d of %u tokens cannot go back to %u: its sliding windows have dropped what is needed there; "
+                "the last %u tokens, all of them, or a checkpoint can be gone back to",
+                seq, s->n, length, KV_SLACK);
+}
+
 } // namespace
 
 } // namespace llm
@@ -140,6 +150,7 @@ llm_status llm_seq_truncate(llm_context *context, llm_seq seq, uint32_t length, 
         LLM_TRY(check_seq(context, seq, err));
         uint32_t n = context->c->kv.sequences[(size_t)seq].n;
         if (length > n) return fail(err, LLM_ERR_ARGUMENT, "length is %u; the sequence has %u tokens", length, n);
+        LLM_TRY(check_reach(context, seq, length, err));
         kv_truncate(&context->c->kv, (uint32_t)seq, length);
         return LLM_OK;
     });
@@ -156,6 +167,7 @@ llm_status llm_seq_share(llm_context *context, llm_seq from, llm_seq to, uint32_
         kv_cache *kv = &context->c->kv;
         uint32_t n = kv->sequences[(size_t)from].n;
         if (length > n) return fail(err, LLM_ERR_ARGUMENT, "length is %u; sequence %d has %u tokens", length, from, n);
+        LLM_TRY(check_reach(context, from, length, err));
         if (from == to) kv_truncate(kv, (uint32_t)to, length);
         else kv_share(kv, &kv->sequences[(size_t)from], &kv->sequences[(size_t)to], length);
         return LLM_OK;

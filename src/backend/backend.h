@@ -24,18 +24,28 @@ inline uint32_t kv_row_cols(kv_element type, uint32_t head) {
 // One layer of the cache.
 struct kv_layer_shape {
     uint32_t n_head_kv, head_k, head_v;
+    uint32_t window; // attention_spec::window of those that read it
+};
+// Layers of equal window have blocks of their own, so that those behind the window can be freed.
+struct kv_group {
+    uint32_t window;
+    size_t block_bytes; // of KV_BLOCK positions, all layers of the group
 };
 struct kv_shape {
     kv_element type_k, type_v;
     std::vector<kv_layer_shape> layers;
-    std::vector<size_t> layer_offset; // bytes from the start of a block to the layer's K; filled by kv_shape_finish
+    // Filled by kv_shape_finish:
+    std::vector<kv_group> groups;
+    std::vector<uint32_t> layer_group;
+    std::vector<size_t> layer_offset; // bytes from the start of a block of the group to the layer's K
     size_t block_bytes = 0;           // of KV_BLOCK positions, all layers
 };
 
 // A run of neighbouring tokens of one sequence within the pass.
 struct query_run {
     uint32_t first, n;            // tokens of the pass
-    uint8_t *const *blocks;       // block table of the sequence: blocks[i] holds places 64 i .. 64 i + 63
+    // Block tables of the sequence: blocks[group][i] holds places 64 i .. 64 i + 63. NULL: behind the group's window.
+    uint8_t *const *const *blocks;
 };
 
 // Everything a chunk needs to know of the pass at hand. Set by the executor, read by all threads.

@@ -139,6 +139,31 @@ TEST_CASE("windows of any size give the reference's bits", "[cpu]") {
     }
 }
 
+TEST_CASE("blocks behind the window may be gone", "[cpu]") {
+    tiny_shape shape = {format(FORMAT_Q8_0), format(FORMAT_F32)};
+    shape.window = 70;
+    tiny_model m;
+    tiny_build(&m, shape, 4);
+    auto run = [&](const backend *b, bool drop) {
+        random_source r = {5}, order = {2};
+        tiny_session s;
+        tiny_open(&s, &m, b, 100, 1, 1200);
+        std::vector<float> all;
+        for (uint32_t length = 0; length < 1100;) {
+            tiny_batch batch;
+            if (drop && length >= shape.window)
+                for (uint32_t i = 0; (i + 1) * KV_BLOCK <= length + 1 - shape.window; i++) s.tables[0][i] = nullptr;
+            tiny_add_run(&batch, &r, 0, length % 3 == 0 ? 100 : 1, &length, shape.n_vocab);
+            const std::vector<float> some = tiny_run(&s, batch, 2, &order);
+            all.insert(all.end(), some.begin(), some.end());
+        }
+        return all;
+    };
+    const auto expected = run(&backend_ref, false);
+    CHECK(first_difference(expected, run(&backend_ref, true)) == "");
+    for (const test_tier &tier : test_tiers()) CHECK(first_difference(expected, run(tier.b, true)) == "");
+}
+
 TEST_CASE("a token sees itself and the window - 1 keys before it", "[cpu]") {
     constexpr uint32_t N = 140;
     tiny_shape shape = {format(FORMAT_F32), format(FORMAT_F32)};

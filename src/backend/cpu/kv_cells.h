@@ -38,7 +38,9 @@ struct head_tile {
     uint8_t *k, *v;
 };
 inline head_tile kv_tile(const kv_layer_view *view, const query_run *run, uint32_t head, uint32_t place) {
-    uint8_t *layer = run->blocks[place / KEY_TILE] + view->p->kv->layer_offset[view->a->kv_layer];
+    const kv_shape *kv = view->p->kv;
+    const uint32_t layer_id = view->a->kv_layer;
+    uint8_t *layer = run->blocks[kv->layer_group[layer_id]][place / KEY_TILE] + kv->layer_offset[layer_id];
     return {layer + head * view->k.head_bytes,
             layer + view->a->n_head_kv * view->k.head_bytes + head * view->v.head_bytes};
 }

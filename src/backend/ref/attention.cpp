@@ -46,7 +46,7 @@ struct block_view {
     uint8_t *k, *v;
 };
 block_view view(const pass *p, const query_run *run, uint32_t layer, uint32_t place) {
-    uint8_t *k = run->blocks[place / KV_BLOCK] + p->kv->layer_offset[layer];
+    uint8_t *k = run->blocks[p->kv->layer_group[layer]][place / KV_BLOCK] + p->kv->layer_offset[layer];
     return {k, k + backend_ref.kv_k_bytes(&p->kv->layers[layer], p->kv->type_k)};
 }
 uint8_t *cell_row(uint8_t *base, kv_element type, uint32_t n_heads, uint32_t head_size, uint32_t cell, uint32_t head) {

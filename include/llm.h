@@ -112,7 +112,8 @@ typedef struct llm_allocator {
 typedef struct llm_pool llm_pool;
 typedef struct llm_pool_options {
     uint32_t size;
-    uint32_t n_threads; /* including the calling thread; 0: usable processors (affinity mask, container quota) */
+    uint32_t n_threads; /* including the calling thread; 0: one per fast core that this process may use, as far as the
+                           container's quota covers it; see llm_machine_get_info */
 } llm_pool_options;
 LLM_API llm_status llm_pool_create(const llm_pool_options *options, llm_pool **out, llm_error *err);
 LLM_API void llm_pool_free(llm_pool *pool);
@@ -123,6 +124,47 @@ LLM_API size_t llm_pool_thread_ids(const llm_pool *pool, int64_t *ids, size_t ca
 /* Names of the CPU tiers this build has and this machine can run, best first ("avx512", "avx2", "ref"); NULL past the
  * last one. "ref" is portable C, the specification of the arithmetic: slow. */
 LLM_API const char *llm_cpu_tier(size_t index);
+/* The same of the tiers that this build has and this machine cannot run; *needs (may be NULL) says what they want of the
+ * processor and the operating system. */
+LLM_API const char *llm_cpu_tier_missing(size_t index, const char **needs);
+
+/* Whether memory is taken in huge pages: as the system is set up, and where it gives them. */
+typedef enum llm_huge_pages {
+    LLM_HUGE_PAGES_NONE,    /* never, or unknown */
+    LLM_HUGE_PAGES_ADVISED, /* where a program asks for them, as this library does */
+    LLM_HUGE_PAGES_ALWAYS
+} llm_huge_pages;
+
+/* What the machine gives to this process now, and which defaults follow from it. */
+typedef struct llm_machine_info {
+    uint32_t size;              /* set by the caller as for options */
+    const char *cpu_tier;       /* the best this machine can run; static */
+    uint32_t n_processors;      /* online */
+    uint32_t n_allowed;         /* of them in this process's affinity mask */
+    uint32_t n_cores;           /* physical cores that these belong to */
+    uint32_t n_fast_cores;      /* of them in the fast class (big cores, performance cores) */
+    double quota;               /* processors that the container grants; 0: no limit */
+    uint32_t n_threads;         /* default of llm_pool_options, llm_model_options and llm_context_options */
+    char n_threads_why[160];    /* half a sentence */
+    uint64_t memory_total, memory_available; /* bytes; available: without swapping, within the container's limit;
+                                                0: unknown */
+    llm_huge_pages huge_pages;
+    uint64_t huge_page_bytes;   /* 0: unknown */
+    uint64_t huge_bytes_used;   /* memory of this process that is in huge pages now */
+} llm_machine_info;
+LLM_API llm_status llm_machine_get_info(llm_machine_info *out, llm_error *err);
+
+/* The two limits of this machine, measured now: some 0.3 s and 512 MiB for that time. The prompt speed of a model is at
+ * most dot_gmacs over llm_cost's layer_macs, generation at most read_gbps over its token_bytes and the cache in use. */
+typedef struct llm_roofline {
+    uint32_t size;       /* set by the caller as for options */
+    uint32_t n_threads;
+    double read_gbps;    /* 10^9 bytes a second read from memory by all threads together, in huge pages where possible */
+    double dot_gmacs;    /* 10^9 8-bit multiply-accumulates a second of the tier's own dot instruction; 0: it has none */
+    double huge_share;   /* 0..1: how much of the memory that was read lay in huge pages */
+} llm_roofline;
+/* cpu_tier: NULL: the best; n_threads: 0: the default. */
+LLM_API llm_status llm_roofline_measure(const char *cpu_tier, uint32_t n_threads, llm_roofline *out, llm_error *err);
 
 /* ------------------------------------------------------------------ files */
 
@@ -130,7 +172,7 @@ LLM_API const char *llm_cpu_tier(size_t index);
 typedef struct llm_file llm_file;
 typedef struct llm_file_tensor {
     const char *name;
-    const char *format;  /* "Q4_0" */
+    const char *format;  /* "Q4_0"; "Q4_0 packed" in a packed file */
     uint32_t n_dims;
     uint64_t shape[4];   /* GGUF order: shape[0] is the row length */
     uint64_t bytes;
@@ -147,11 +189,35 @@ LLM_API llm_status llm_file_tensor_at(const llm_file *file, size_t i, llm_file_t
 /* Sentences about oddities that do not hinder use; NULL past the last. */
 LLM_API const char *llm_file_warning(const llm_file *file, size_t i);
 
-/* Writes a loadable GGUF of random weights with a known shape (and a vocabulary), for measurements.
- * shape: a name from llm_shape_name; format: "Q4_0", "Q8_0", "F16", ... (norms stay F32). Same seed, same file. */
-LLM_API llm_status llm_synth(const char *shape, const char *format, uint64_t seed, const char *path,
+/* Writes a loadable GGUF of random weights with a known shape (and a vocabulary), for measurements. Same seed, same file.
+ * shape: a name from llm_shape_name; type: a format, "Q4_0", "Q8_0", "F16", ... (the head is then Q6_K, norms F32), or a
+ * mix of formats as files have it, "Q4_K_M". LLM_ERR_NOT_FOUND lists the choices. */
+LLM_API llm_status llm_synth(const char *shape, const char *type, uint64_t seed, const char *path,
                              llm_progress_callback progress, void *user, llm_error *err);
-LLM_API const char *llm_shape_name(size_t index); /* NULL past the last */
+LLM_API const char *llm_shape_name(size_t index); /* from small to large; NULL past the last */
+
+/* What running a model costs. */
+typedef struct llm_cost {
+    uint32_t size;         /* set by the caller as for options */
+    uint64_t n_params;
+    uint64_t weight_bytes; /* of the matrices, in the layout of the CPU tier */
+    uint64_t token_bytes;  /* of those that are read whole to generate a token: without embeddings that are looked up */
+    uint64_t layer_macs;   /* multiply-accumulates of the layers' matrices for one token */
+    uint64_t head_macs;    /* of the output matrix for one token whose logits are wanted */
+    uint64_t kv_bytes;     /* of the F16 cache for one position, in the layers that see all positions */
+    uint64_t kv_window_bytes; /* the same in the layers that see the last n_window positions only */
+    uint64_t n_window;
+} llm_cost;
+/* Of a shape and type as for llm_synth, for the best CPU tier. */
+LLM_API llm_status llm_shape_get_cost(const char *shape, const char *type, llm_cost *out, llm_error *err);
+
+/* Writes the model at `path` as a packed file: a GGUF whose matrices have the layout in which this library's kernels
+ * read them. Loading maps it instead of reading it; results are the same bits, on every tier and machine. Other programs
+ * refuse it. `path` is only read; the output appears under its name when it is complete.
+ * Errors: those of llm_model_load; LLM_ERR_REFUSED: packed already; LLM_ERR_ARGUMENT: the output is the input;
+ * LLM_ERR_IO: no room, and others; LLM_CANCELLED. */
+LLM_API llm_status llm_pack(const char *path, const char *out_path, llm_progress_callback progress, void *user,
+                            llm_error *err);
 
 /* ------------------------------------------------------------------ models */
 
@@ -159,10 +225,11 @@ typedef struct llm_model llm_model;
 
 typedef struct llm_model_options {
     uint32_t size;
-    uint32_t n_threads;          /* for loading, without a pool; 0: usable processors */
+    uint32_t n_threads;          /* for loading, without a pool; 0: as for llm_pool_options */
     llm_pool *pool;              /* may be NULL */
     const char *cpu_tier;        /* NULL: best; else a name from llm_cpu_tier, LLM_ERR_UNSUPPORTED when not to be had */
-    uint64_t mem_limit;          /* bytes for weights; LLM_ERR_BUDGET before anything is taken; 0: none */
+    uint64_t mem_limit;          /* bytes for weights, mapped ones not counted; LLM_ERR_BUDGET before anything is taken;
+                                    0: none */
     bool vocab_only;             /* tokenizer and metadata; no weights needed or loaded */
     const char *tokenizer_pre;   /* overrides an unknown tokenizer.ggml.pre; NULL: as the file says */
     llm_progress_callback progress;
@@ -170,9 +237,13 @@ typedef struct llm_model_options {
     llm_log_callback log;        /* kept by the model and its contexts */
     void *log_user;
     const llm_allocator *allocator; /* copied; NULL: the system's, huge pages where possible */
+    bool no_map;                 /* read a packed file into memory of its own, as other files are */
 } llm_model_options;
 
-/* Loads a model. The file may be read from again only during the call; it can be removed afterwards.
+/* Loads a model. The file is read during the call only and can be removed afterwards.
+ * A packed file (llm_pack) is mapped instead, from a path or a descriptor (there when `offset` is a multiple of 64): it
+ * loads at once, and processes share its pages. It can be removed too, but must not be changed or cut while the model
+ * lives; where it might be, set no_map.
  * Errors: LLM_ERR_IO, _NOT_GGUF, _DAMAGED, _TOO_NEW, _UNSUPPORTED (architecture, format, tokenizer), _BUDGET, _NOMEM,
  * LLM_CANCELLED (progress returned false). Any bytes given as a file end in success or one of these. */
 LLM_API llm_status llm_model_load(const char *path, const llm_model_options *options, llm_model **out, llm_error *err);
@@ -193,6 +264,7 @@ typedef struct llm_model_info {
     uint32_t n_layer, n_embd, n_vocab, n_ctx_train, n_head, n_head_kv;
 } llm_model_info;
 LLM_API llm_status llm_model_get_info(const llm_model *model, llm_model_info *out, llm_error *err);
+LLM_API llm_status llm_model_get_cost(const llm_model *model, llm_cost *out, llm_error *err);
 
 /* ------------------------------------------------------------------ tokens and text */
 
@@ -233,7 +305,7 @@ typedef struct llm_context_options {
     uint32_t n_batch;     /* tokens of one pass through the model; 0: 512. Larger batches are cut; the bits do not change */
     uint32_t n_seq_max;   /* 0: 1 */
     llm_kv_type kv_type_k, kv_type_v;
-    uint32_t n_threads;   /* without a pool; 0: usable processors, fewer where the work is small */
+    uint32_t n_threads;   /* without a pool; 0: as for llm_pool_options; fewer take part where the work is small */
     llm_pool *pool;       /* may be NULL */
     uint64_t mem_limit;   /* bytes for KV, activations and outputs; LLM_ERR_BUDGET at creation when they cannot fit */
     const llm_allocator *allocator; /* copied; NULL: the model's */
@@ -250,9 +322,12 @@ LLM_API llm_status llm_context_set_threads(llm_context *context, uint32_t n_thre
 /* Memory that a model and one context would take, from metadata alone. Bytes. */
 typedef struct llm_estimate {
     uint64_t weights;  /* private, held once */
+    uint64_t mapped;   /* weights of a packed file that are used in place: shared with other processes, and given back
+                          to the system when it is short of memory */
+    uint64_t vocab;    /* tokenizer; a close guess */
     uint64_t kv;       /* when all n_ctx positions of all sequences are used; taken in blocks as they fill */
     uint64_t scratch;  /* activations, outputs of one pass, thread scratch */
-    uint64_t load_peak;/* beyond weights, while loading */
+    uint64_t load_peak;/* beyond weights and vocab, while loading */
     uint32_t n_ctx;    /* the context size that was counted */
 } llm_estimate;
 LLM_API llm_status llm_estimate_memory(const char *path, const llm_model_options *model_options,

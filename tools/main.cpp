@@ -20,9 +20,13 @@ static const command commands[] = {
     {"info", "Show what a model file holds.",
      {"llm info model.gguf", "llm info model.gguf --check --json"}, run_info},
     {"bench", "Measure prompt and generation speed.",
-     {"llm bench -m model.gguf -p 512 -n 64 -r 3", "llm bench --shape llama-3.2-1b --type Q4_0 --depth 0,4096 --json"}, run_bench},
+     {"llm bench --shape llama-3.2-1b --type Q4_0 -p 16,512 --depth 0,4096 -t 1,2 --json", "llm bench --compare before.json after.json"}, run_bench},
+    {"doctor", "Show what this machine gives and what was chosen from it.",
+     {"llm doctor", "llm doctor -t 1 --json"}, run_doctor},
     {"synth", "Write a model of random weights with a known shape.",
      {"llm synth --shape smol-135m --type Q4_0 -o random.gguf", "llm synth --list"}, run_synth},
+    {"pack", "Write a model in the layout that loads at once.",
+     {"llm pack model.gguf model-packed.gguf", "llm pack model.gguf model-packed.gguf --json"}, run_pack},
 };
 // clang-format on
 

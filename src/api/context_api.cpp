@@ -2,6 +2,7 @@
 #include "api/model_api.h"
 #include "api/objects.h"
 #include "api/pool_api.h"
+#include "core/topology.h"
 
 namespace llm {
 
@@ -108,8 +109,15 @@ llm_status llm_estimate_memory(const char *path, const llm_model_options *model_
         std::unique_ptr<model, void (*)(model *)> guard(m, model_release);
         context_needs needs;
         LLM_TRY(context_needs_of(m, &co, &needs, err));
-        uint32_t threads = inner.n_threads ? inner.n_threads : processor_count();
-        *out = {model_weight_bytes(m), needs.kv, needs.scratch, (uint64_t)threads * ((uint64_t)4 << 20), needs.n_ctx};
+        uint32_t threads = inner.n_threads ? inner.n_threads : default_thread_count();
+        *out = {};
+        out->weights = model_private_bytes(m);
+        out->mapped = model_weight_bytes(m) - out->weights;
+        out->vocab = m->metadata_bytes * 3 / 2; // 1.1 to 1.6 for published vocabularies of 32,000 to 262,144 tokens
+        out->kv = needs.kv;
+        out->scratch = needs.scratch;
+        out->load_peak = model_staging_bytes(m, threads) + m->metadata_bytes;
+        out->n_ctx = needs.n_ctx;
         return LLM_OK;
     });
 }

@@ -6,7 +6,8 @@
 
 struct llm_file {
     llm::gguf_file file;
-    std::vector<std::string> values; // printable, beside file.metadata
+    std::vector<std::string> values;  // printable, beside file.metadata
+    std::vector<std::string> formats; // beside file.tensors
 };
 
 namespace llm {
@@ -57,6 +58,8 @@ llm_status llm_file_open(const char *path, llm_file **out, llm_error *err) {
         std::unique_ptr<llm_file> made(new llm_file);
         LLM_TRY(gguf_open(path, &made->file, err));
         for (const auto &entry : made->file.metadata) made->values.push_back(value_text(&entry.second));
+        for (const gguf_tensor &t : made->file.tensors)
+            made->formats.push_back(std::string(format_by_id(t.format)->name) + (t.packed ? " packed" : ""));
         for (file_source &part : made->file.parts) file_close(&part);
         *out = made.release();
         return LLM_OK;
@@ -88,7 +91,7 @@ llm_status llm_file_tensor_at(const llm_file *file, size_t i, llm_file_tensor *o
         size_t n = llm_file_n_tensors(file);
         if (i >= n || !out) return fail(err, LLM_ERR_ARGUMENT, "tensor %zu does not exist; the file has %zu", i, n);
         const gguf_tensor &t = file->file.tensors[i];
-        *out = {t.name.c_str(), format_by_id(t.format)->name, t.n_dims, {}, t.bytes};
+        *out = {t.name.c_str(), file->formats[i].c_str(), t.n_dims, {}, t.bytes};
         memcpy(out->shape, t.shape, sizeof out->shape);
         return LLM_OK;
     });

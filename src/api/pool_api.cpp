@@ -36,9 +36,3 @@ uint32_t llm_pool_n_threads(const llm_pool *pool) { return pool ? pool_n_threads
 size_t llm_pool_thread_ids(const llm_pool *pool, int64_t *ids, size_t capacity) {
     return pool ? pool_thread_ids(pool->p, ids, ids ? capacity : 0) : 0;
 }
-
-const char *llm_cpu_tier(size_t index) {
-    for (const backend *const *b = backend_table(); *b; b++)
-        if ((*b)->available() && index-- == 0) return (*b)->name;
-    return nullptr;
-}

@@ -42,6 +42,12 @@ const backend *const *backend_table() {
     return table;
 }
 
+const backend *backend_best() {
+    const backend *const *b = backend_table();
+    while (!(*b)->available()) b++; // ref is always there
+    return *b;
+}
+
 const backend *backend_find(const char *name) {
     for (const backend *const *b = backend_table(); *b; b++)
         if (strcmp((*b)->name, name) == 0) return *b;

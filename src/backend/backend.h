@@ -118,6 +118,13 @@ struct backend {
     // other than pass::bad_step.
     uint32_t (*n_chunks)(const pass *p, uint32_t step, uint32_t n_threads);
     void (*run_chunk)(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads, void *scratch);
+
+    bool takes_packed; // its layout of weights is the one of packed files (backend/packed.h)
+
+    // Does integer dot products on registers and returns how many multiply-accumulates that were: what matrices are
+    // measured against (run/roofline.h). NULL: none.
+    uint64_t (*dots)(uint64_t rounds);
+    const char *needs; // what available() looks for, for people: "AVX2, FMA and F16C"
 };
 
 inline plan_target backend_target(const backend *b) { return {b->name, b->supports, b->act8_bytes}; }
@@ -127,6 +134,7 @@ void kv_shape_finish(kv_shape *shape, const backend *b);
 // All backends of this build, best first, ended by NULL. The first available one is the default.
 const backend *const *backend_table();
 const backend *backend_find(const char *name); // NULL when unknown
+const backend *backend_best();                 // the first that this machine can run
 
 inline void pass_report_bad(const pass *p, uint32_t step) {
     uint32_t none = UINT32_MAX;

@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <utility>
 
@@ -127,6 +129,38 @@ void file_forget(const file_source *source, uint64_t offset, uint64_t bytes) {
 #endif
 }
 
+bool file_map_all(const file_source *source, file_map *out) {
+    if (source->fd < 0 || source->memory || source->size == 0) return false;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), inside = source->base % page, bytes = inside + source->size;
+    if (bytes > SIZE_MAX) return false;
+    void *base = mmap(nullptr, (size_t)bytes, PROT_READ, MAP_SHARED, source->fd, (off_t)(source->base - inside));
+    if (base == MAP_FAILED) return false;
+    *out = {(const uint8_t *)base + inside, base, (size_t)bytes};
+    return true;
+}
+
+void file_unmap(file_map *map) {
+    if (map->base) munmap(map->base, map->bytes);
+    *map = file_map();
+}
+
+bool file_is_same(const file_source *source, const char *path) {
+    struct stat a, b;
+    if (source->fd < 0 || fstat(source->fd, &a) != 0 || stat(path, &b) != 0) return false;
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static std::string folder_of(const std::string &path) {
+    size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+uint64_t file_free_bytes(const char *path) {
+    struct statvfs s;
+    if (statvfs(folder_of(path).c_str(), &s) != 0) return UINT64_MAX;
+    return (uint64_t)s.f_bavail * s.f_frsize;
+}
+
 void file_close(file_source *source) {
     if (source->owns_fd && source->fd >= 0) close(source->fd);
     *source = file_source();
@@ -137,6 +171,31 @@ bool file_exists(const char *path) {
     return stat(path, &s) == 0 || errno != ENOENT;
 }
 
+namespace {
+struct open_descriptor { // closed on every way out
+    int fd;
+    ~open_descriptor() {
+        if (fd >= 0) close(fd);
+    }
+};
+}
+
+std::string file_small_text(const std::string &path) {
+    const size_t most = (size_t)1 << 20;
+    open_descriptor file = {open_retrying(path.c_str(), O_RDONLY | O_NONBLOCK, 0)};
+    std::string text;
+    char piece[4096];
+    while (file.fd >= 0 && text.size() < most) {
+        ssize_t n = read(file.fd, piece, sizeof piece);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        text.append(piece, (size_t)n);
+    }
+    return text;
+}
+
+std::string file_temporary_path(const char *path) { return std::string(path) + ".tmp"; }
+
 llm_status file_create(const char *path, file_output *out, llm_error *err) {
     if (!path || !*path) return fail(err, LLM_ERR_ARGUMENT, "the path of the file to write is empty");
     struct stat s;
@@ -146,7 +205,7 @@ llm_status file_create(const char *path, file_output *out, llm_error *err) {
                     S_ISDIR(s.st_mode) ? "a directory" : "not a regular file");
     file_output output;
     output.path = path;
-    output.temporary = output.path + ".tmp";
+    output.temporary = file_temporary_path(path);
     output.fd = open_retrying(output.temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (output.fd < 0) return fail_os(err, LLM_ERR_IO, errno, "'%s' cannot be created", output.temporary.c_str());
     *out = std::move(output);
@@ -198,8 +257,7 @@ static void sync_folder(const char *folder) {
 
 llm_status file_commit(file_output *out, llm_error *err) {
     if (out->fd < 0) return fail(err, LLM_ERR_IO, "'%s' is not open for writing", out->path.c_str());
-    size_t slash = out->path.rfind('/');
-    std::string folder = slash == std::string::npos ? "." : out->path.substr(0, slash + 1);
+    std::string folder = folder_of(out->path);
     if (!sync_retrying(out->fd)) return output_failed(out, "cannot be synced to disk", err);
     if (rename(out->temporary.c_str(), out->path.c_str()) != 0)
         return output_failed(out, "cannot be renamed into place", err);

@@ -26,8 +26,26 @@ llm_status file_read(const file_source *source, uint64_t offset, void *out, size
 // Tells the system that the range will not be read again (drops page cache behind a load); best effort.
 void file_forget(const file_source *source, uint64_t offset, uint64_t bytes);
 void file_close(file_source *source);
+
+// All bytes of a source as memory: read-only, shared with others that map the file, given back to the system when it
+// is short. Outlives the source. Bytes that the file loses later end the process when they are touched.
+struct file_map {
+    const uint8_t *data = nullptr; // the source's first byte
+    void *base = nullptr;          // what the system was asked for: whole pages
+    size_t bytes = 0;
+};
+// false where it cannot be had (memory sources, no room for addresses): read instead.
+bool file_map_all(const file_source *source, file_map *out);
+void file_unmap(file_map *map);
+
+// Whether `path` is the very file that the source reads, by whatever name.
+bool file_is_same(const file_source *source, const char *path);
+// Bytes that may still be written beside `path`; UINT64_MAX: unknown.
+uint64_t file_free_bytes(const char *path);
 // Whether something, readable or not, has this path.
 bool file_exists(const char *path);
+// Contents of a small file that the kernel makes up on reading (/proc, /sys); "" when it cannot be read, at most 1 MiB.
+std::string file_small_text(const std::string &path);
 
 // Output: written to `path`.tmp, which is renamed to `path` by file_commit. Every failure removes the temporary file
 // and leaves what was at `path` before as it was.
@@ -36,6 +54,7 @@ struct file_output {
     std::string path, temporary;
     uint64_t written = 0;
 };
+std::string file_temporary_path(const char *path);
 // Refuses a `path` that exists and is not a regular file. `out` is for one use at a time.
 llm_status file_create(const char *path, file_output *out, llm_error *err);
 llm_status file_write(file_output *out, const void *data, size_t bytes, llm_error *err);

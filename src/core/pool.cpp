@@ -1,5 +1,6 @@
 #include "core/pool.h"
 #include "core/fpenv.h"
+#include "core/topology.h"
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -194,7 +195,7 @@ void run_alone(const pool_program *program) {
 } // namespace
 
 llm_status pool_create(uint32_t n_threads, pool **out, llm_error *err) {
-    if (n_threads == 0) n_threads = processor_count();
+    if (n_threads == 0) n_threads = default_thread_count();
     if (n_threads > 1024)
         return fail(err, LLM_ERR_ARGUMENT, "%u threads asked for; at most 1024 are possible", n_threads);
     std::unique_ptr<pool, void (*)(pool *)> p(new pool, pool_free); // joins what has been started

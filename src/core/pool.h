@@ -8,7 +8,7 @@ namespace llm {
 
 struct pool;
 
-// n_threads counts the calling thread; 0: processor_count().
+// n_threads counts the calling thread; 0: default_thread_count().
 llm_status pool_create(uint32_t n_threads, pool **out, llm_error *err);
 void pool_free(pool *p);
 uint32_t pool_n_threads(const pool *p);
@@ -26,8 +26,5 @@ struct pool_program {
 // a worker threw (bad_alloc); on the calling thread the exception passes through.
 llm_status pool_execute(pool *p, const pool_program *program, uint32_t n_threads, llm_error *err);
 llm_status pool_reserve(pool *p, uint32_t n_phases, llm_error *err);
-
-// Processors this process may use: affinity mask, container quota (cgroup v1 and v2, rounded down), at least 1.
-uint32_t processor_count();
 
 } // namespace llm

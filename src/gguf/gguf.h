@@ -45,7 +45,17 @@ struct gguf_tensor {
     uint64_t bytes;
     uint32_t file;   // index into gguf_file::parts
     uint64_t offset; // absolute, in that part
+    bool packed = false; // the data are panels of 16 rows, not the format's blocks
 };
+
+// Packed files hold matrices in the panel layout that the vector kernels read, so that they can be mapped and used in
+// place (backend/packed.h). A packed tensor's type number is GGUF_PACKED plus its format's: programs that do not know the
+// layout then refuse the file by that number. Name and shape stay those of the numbers. Only a backend knows how many
+// bytes panels take, so the file says it: an array with an entry for every tensor, packed or not, in the order of
+// their headers. GGUF_PACKED_VERSION is raised by every change of a panel's layout.
+constexpr uint32_t GGUF_PACKED = 0x10000, GGUF_PACKED_VERSION = 1;
+constexpr char GGUF_PACKED_VERSION_KEY[] = "libllm.packed.version"; // u32
+constexpr char GGUF_PACKED_BYTES_KEY[] = "libllm.packed.bytes";     // u64 []
 
 struct gguf_file {
     uint32_t version = 0;
@@ -96,6 +106,11 @@ void gguf_writer_set_f32s(gguf_writer *w, std::string_view key, const std::vecto
 // Declares the next tensor; its `bytes`, `file`, `offset` are computed.
 void gguf_writer_add_tensor(gguf_writer *w, std::string_view name, format_id format, uint32_t n_dims,
                             const uint64_t *shape);
+// The same for a tensor in the panel layout, which takes `bytes`. The writer adds the two keys of packed files.
+void gguf_writer_add_packed(gguf_writer *w, std::string_view name, format_id format, uint32_t n_dims,
+                            const uint64_t *shape, uint64_t bytes);
+// The bytes of the file once it is finished; after gguf_writer_begin_data.
+uint64_t gguf_writer_file_bytes(const gguf_writer *w);
 // After the last declaration: header out. Then the bytes of all tensors, in order, in pieces of any size.
 llm_status gguf_writer_begin_data(gguf_writer *w, llm_error *err);
 llm_status gguf_writer_write(gguf_writer *w, const void *data, size_t bytes, llm_error *err);

@@ -217,6 +217,44 @@ static llm_status read_alignment(gguf_file *file, llm_error *err) {
     return LLM_OK;
 }
 
+// The sizes that a packed file lists, one a tensor; NULL for a file that is not packed.
+static llm_status find_packed_bytes(const gguf_file *file, uint64_t n_tensors, const gguf_value **out, llm_error *err) {
+    const char *name = file->parts[0].name.c_str();
+    *out = nullptr;
+    if (!gguf_find(file, GGUF_PACKED_VERSION_KEY)) return LLM_OK;
+    uint64_t version;
+    LLM_TRY(gguf_get_u64(file, GGUF_PACKED_VERSION_KEY, &version, err));
+    if (version > GGUF_PACKED_VERSION)
+        return fail(err, LLM_ERR_TOO_NEW, "%s is packed in layout %llu; this build (" BUILD ") reads %u: pack it again",
+                    name, (unsigned long long)version, GGUF_PACKED_VERSION);
+    if (version < GGUF_PACKED_VERSION)
+        return fail(err, LLM_ERR_UNSUPPORTED, "%s is packed in layout %llu, expected %u: pack it again", name,
+                    (unsigned long long)version, GGUF_PACKED_VERSION);
+    const gguf_value *bytes = gguf_find(file, GGUF_PACKED_BYTES_KEY);
+    if (!bytes || !bytes->is_array || bytes->type != GGUF_U64 || bytes->count != n_tensors)
+        return fail(err, LLM_ERR_DAMAGED, "%s is damaged: key %s is no array of %llu sizes (u64), one a tensor", name,
+                    GGUF_PACKED_BYTES_KEY, (unsigned long long)n_tensors);
+    *out = bytes;
+    return LLM_OK;
+}
+
+// The size of a tensor whose entry says that it is packed, or that it is not, in a file that is packed or not.
+static llm_status check_packed_bytes(const cursor *c, const gguf_value *sizes, size_t i, gguf_tensor *t,
+                                     llm_error *err) {
+    if (!sizes && !t->packed) return LLM_OK;
+    if (!sizes) return damaged(c, err, "is packed, but the file does not say in which layout");
+    uint64_t bytes;
+    memcpy(&bytes, sizes->data.data() + i * sizeof bytes, sizeof bytes);
+    if (!t->packed && bytes != t->bytes)
+        return damaged(c, err,
+                       ("takes " + std::to_string(t->bytes) + " bytes, expected " + std::to_string(bytes) + " (" +
+                        GGUF_PACKED_BYTES_KEY + ")")
+                           .c_str());
+    if (bytes == 0) return damaged(c, err, "is packed into 0 bytes");
+    t->bytes = bytes;
+    return LLM_OK;
+}
+
 static llm_status measure_tensor(const cursor *c, gguf_tensor *t, llm_error *err) {
     const block_format *format = format_by_id(t->format);
     if (!format)
@@ -240,16 +278,20 @@ static llm_status read_tensor(cursor *c, gguf_tensor *t, llm_error *err) {
     uint32_t format;
     LLM_TRY(take_u32(c, &format, err));
     LLM_TRY(take_u64(c, &t->offset, err));
-    t->format = (format_id)format;
+    t->packed = format >= GGUF_PACKED && format_by_id(format - GGUF_PACKED);
+    t->format = (format_id)(t->packed ? format - GGUF_PACKED : format);
     t->file = 0;
     return measure_tensor(c, t, err);
 }
 
 static llm_status read_tensors(cursor *c, uint64_t count, gguf_file *file, llm_error *err) {
+    const gguf_value *packed_bytes;
+    LLM_TRY(find_packed_bytes(file, count, &packed_bytes, err));
     for (uint64_t i = 0; i < count; i++) {
         gguf_tensor t;
         c->where = "tensor entry " + std::to_string(i);
         LLM_TRY(read_tensor(c, &t, err));
+        LLM_TRY(check_packed_bytes(c, packed_bytes, i, &t, err));
         if (t.offset % file->alignment != 0)
             return fail(err, LLM_ERR_DAMAGED, "%s is damaged: %s is at offset %llu, expected a multiple of %u",
                         c->source->name.c_str(), c->where.c_str(), (unsigned long long)t.offset, file->alignment);

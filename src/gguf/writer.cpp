@@ -96,8 +96,8 @@ void gguf_writer_set_f32s(gguf_writer *w, std::string_view key, const std::vecto
     begin_array(w, key, GGUF_F32, values.size())->append((const char *)values.data(), values.size() * 4);
 }
 
-void gguf_writer_add_tensor(gguf_writer *w, std::string_view name, format_id format, uint32_t n_dims,
-                            const uint64_t *shape) {
+static void add_tensor(gguf_writer *w, std::string_view name, format_id format, uint32_t n_dims, const uint64_t *shape,
+                       uint64_t packed_bytes) {
     gguf_tensor t = {std::string(name), n_dims, {1, 1, 1, 1}, format, 0, 0, 0};
     std::string wrong;
     const block_format *f = format_by_id(format);
@@ -107,7 +107,30 @@ void gguf_writer_add_tensor(gguf_writer *w, std::string_view name, format_id for
     if (!f) return refuse(w, "tensor", name, "has an unknown format");
     std::copy(shape, shape + n_dims, t.shape);
     if (!tensor_bytes(f, t.shape, &t.bytes, &wrong)) return refuse(w, "tensor", name, wrong.c_str());
+    t.packed = packed_bytes > 0;
+    if (t.packed) t.bytes = packed_bytes;
     w->tensors.push_back(std::move(t));
+}
+
+void gguf_writer_add_tensor(gguf_writer *w, std::string_view name, format_id format, uint32_t n_dims,
+                            const uint64_t *shape) {
+    add_tensor(w, name, format, n_dims, shape, 0);
+}
+
+void gguf_writer_add_packed(gguf_writer *w, std::string_view name, format_id format, uint32_t n_dims,
+                            const uint64_t *shape, uint64_t bytes) {
+    if (bytes == 0) return refuse(w, "tensor", name, "has no bytes");
+    add_tensor(w, name, format, n_dims, shape, bytes);
+}
+
+// A packed file says how many bytes each tensor takes.
+static void describe_packed(gguf_writer *w) {
+    bool any = false;
+    for (const gguf_tensor &t : w->tensors) any |= t.packed;
+    if (!any) return;
+    gguf_writer_set_u32(w, GGUF_PACKED_VERSION_KEY, GGUF_PACKED_VERSION);
+    std::string *bytes = begin_array(w, GGUF_PACKED_BYTES_KEY, GGUF_U64, w->tensors.size());
+    for (const gguf_tensor &t : w->tensors) put(bytes, t.bytes);
 }
 
 static void read_alignment(gguf_writer *w) {
@@ -156,7 +179,7 @@ static std::string header(gguf_writer *w) {
         put_string(&bytes, t.name);
         put(&bytes, t.n_dims);
         for (uint32_t i = 0; i < t.n_dims; i++) put(&bytes, t.shape[i]);
-        put(&bytes, (uint32_t)t.format);
+        put(&bytes, (uint32_t)t.format + (t.packed ? GGUF_PACKED : 0));
         put(&bytes, offset);
         t.offset = offset;
         offset += t.bytes + padding(w, t.bytes);
@@ -184,12 +207,19 @@ llm_status gguf_writer_begin_data(gguf_writer *w, llm_error *err) {
     if (w->data_begun) return wrong_amount(w, "the header came twice", err);
     read_alignment(w);
     refuse_repeated_names(w);
+    describe_packed(w);
     LLM_TRY(report_refused(w, err));
     w->data_begun = true;
     std::string bytes = header(w);
     LLM_TRY(file_write(&w->out, bytes.data(), bytes.size(), err));
     // Without tensors nothing follows that would have to be aligned.
     return w->tensors.empty() ? LLM_OK : write_padding(w, padding(w, bytes.size()), err);
+}
+
+uint64_t gguf_writer_file_bytes(const gguf_writer *w) {
+    uint64_t bytes = w->out.written;
+    for (const gguf_tensor &t : w->tensors) bytes += t.bytes + padding(w, t.bytes);
+    return bytes;
 }
 
 llm_status gguf_writer_write(gguf_writer *w, const void *data, size_t bytes, llm_error *err) {

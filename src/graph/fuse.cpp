@@ -24,14 +24,19 @@ void count(fuser *f) {
         if (x >= 0) f->n_uses[x]++;
 }
 
-// The node whose step currently writes `x`, when it is a linear and nobody else reads x; else -1.
-int32_t private_linear(const fuser *f, value_id x) {
+// The node whose step currently writes `x`, when nobody else reads x; else -1.
+int32_t private_producer(const fuser *f, value_id x) {
     if (f->n_uses[x] != 1) return -1;
     for (size_t i = 0; i < f->fused->size(); i++) {
         const fused_node &node = (*f->fused)[i];
-        if (node.out == x && !node.absorbed) return f->g->nodes[i].op == OP_LINEAR ? (int32_t)i : -1;
+        if (node.out == x && !node.absorbed) return (int32_t)i;
     }
     return -1;
+}
+
+int32_t private_linear(const fuser *f, value_id x) {
+    int32_t i = private_producer(f, x);
+    return i >= 0 && f->g->nodes[i].op == OP_LINEAR ? i : -1;
 }
 
 void fuse_activation(fuser *f, size_t i) {
@@ -43,16 +48,23 @@ void fuse_activation(fuser *f, size_t i) {
     (*f->fused)[i].absorbed = true;
 }
 
-// x + W y: the linear that comes later in the order takes the other operand as its residual.
+// Steps that can add a row to their result.
+bool takes_residual(const fuser *f, int32_t i) {
+    if (i < 0 || (*f->fused)[i].residual >= 0) return false;
+    const graph_node &node = f->g->nodes[i];
+    return node.op == OP_LINEAR || (node.op == OP_NORM && node.group == 0);
+}
+
+// x + W y, x + norm(y): the step that comes later in the order takes the other operand as its residual.
 void fuse_residual(fuser *f, size_t i) {
     const graph_node &node = f->g->nodes[i];
     int32_t best = -1;
     value_id other = -1;
     for (int side = 0; side < 2; side++) {
-        int32_t linear = private_linear(f, node.in[side]);
+        int32_t step = private_producer(f, node.in[side]);
         value_id rest = node.in[1 - side];
-        if (linear < 0 || (*f->fused)[linear].residual >= 0 || f->producer[rest] > linear || linear < best) continue;
-        best = linear;
+        if (!takes_residual(f, step) || f->producer[rest] > step || step < best) continue;
+        best = step;
         other = rest;
     }
     if (best < 0) return;
@@ -78,6 +90,25 @@ void fuse_glu(fuser *f, size_t i) {
     (*f->fused)[gate].absorbed = (*f->fused)[up].absorbed = true;
 }
 
+// A norm of single heads whose result and operand nobody else reads: rotation works in place.
+int32_t private_head_norm(const fuser *f, value_id x, uint32_t head) {
+    int32_t i = private_producer(f, x);
+    if (i < 0) return -1;
+    const graph_node &node = f->g->nodes[i];
+    bool fits = node.op == OP_NORM && node.group == head && node.norm == NORM_RMS && node.gain && !node.bias;
+    return fits && f->n_uses[node.in[0]] == 1 ? i : -1;
+}
+
+void fuse_head_norms(fuser *f, size_t i) {
+    const graph_node &node = f->g->nodes[i];
+    int32_t q = private_head_norm(f, node.in[0], node.attention.head_k);
+    int32_t k = private_head_norm(f, node.in[1], node.attention.head_k);
+    if (q < 0 || k < 0 || f->g->nodes[q].eps != f->g->nodes[k].eps) return;
+    (*f->fused)[i].q_norm = q;
+    (*f->fused)[i].k_norm = k;
+    (*f->fused)[q].absorbed = (*f->fused)[k].absorbed = true;
+}
+
 } // namespace
 
 void graph_fuse(const graph *g, std::vector<fused_node> *out) {
@@ -90,6 +121,7 @@ void graph_fuse(const graph *g, std::vector<fused_node> *out) {
         case OP_ACTIVATE: fuse_activation(&f, i); break;
         case OP_ADD: fuse_residual(&f, i); break;
         case OP_GLU: fuse_glu(&f, i); break;
+        case OP_ROPE_STORE: fuse_head_norms(&f, i); break;
         default: break;
         }
     }

@@ -26,15 +26,16 @@ static graph_node *add_node(graph *g, op_kind op, std::string name, uint32_t col
 static bool per_output(const graph *g, value_id x) { return g->values[x].per_output; }
 static uint32_t cols(const graph *g, value_id x) { return g->values[x].cols; }
 
-value_id graph_embed(graph *g, const weight *tokens, const weight *positions) {
+value_id graph_embed(graph *g, const weight *tokens, const weight *positions, float scale) {
     graph_node *node = add_node(g, OP_EMBED, "token_embd", (uint32_t)tokens->cols, false);
     node->w = tokens;
     node->w2 = positions;
+    node->scale = scale;
     return node->out;
 }
 
-value_id graph_rope_table(graph *g, const rope_spec &rope) {
-    graph_node *node = add_node(g, OP_ROPE_TABLE, "rope_table", rope.n_rot, false);
+value_id graph_rope_table(graph *g, std::string name, const rope_spec &rope) {
+    graph_node *node = add_node(g, OP_ROPE_TABLE, std::move(name), rope.n_rot, false);
     node->rope = rope;
     return node->out;
 }
@@ -48,6 +49,12 @@ value_id graph_norm(graph *g, std::string name, value_id x, norm_kind kind, cons
     node->bias = bias;
     node->eps = eps;
     return node->out;
+}
+
+value_id graph_head_norm(graph *g, std::string name, value_id x, const weight_vector *gain, float eps) {
+    value_id y = graph_norm(g, std::move(name), x, NORM_RMS, gain, nullptr, eps);
+    g->nodes.back().group = (uint32_t)gain->n;
+    return y;
 }
 
 value_id graph_linear(graph *g, std::string name, value_id x, const weight *w, const weight_vector *bias) {

@@ -64,8 +64,10 @@ struct graph_node {
     const weight *w = nullptr, *w2 = nullptr;
     const weight_vector *gain = nullptr, *bias = nullptr;
     norm_kind norm = NORM_RMS;
+    uint32_t group = 0;               // OP_NORM: so many neighbouring numbers are normalised by themselves; 0: a row
     activation act = ACT_NONE;
     float eps = 0;
+    float scale = 1;                  // OP_EMBED: of token rows
     rope_spec rope;                   // OP_ROPE_TABLE; style and n_rot also in OP_ROPE_STORE
     attention_spec attention;         // OP_ROPE_STORE, OP_ATTENTION
 };
@@ -77,11 +79,14 @@ struct graph {
     value_id logits = -1; // [n_outputs, n_vocab]
 };
 
-// Rows of `tokens` (or the batch's own embeddings); `positions` (may be NULL): a learned row per position is added.
-value_id graph_embed(graph *g, const weight *tokens, const weight *positions);
-value_id graph_rope_table(graph *g, const rope_spec &rope);
+// Rows of `tokens` times `scale`, or the batch's own embeddings as they are; `positions` (may be NULL): a learned row
+// per position is added.
+value_id graph_embed(graph *g, const weight *tokens, const weight *positions, float scale);
+value_id graph_rope_table(graph *g, std::string name, const rope_spec &rope);
 value_id graph_norm(graph *g, std::string name, value_id x, norm_kind kind, const weight_vector *gain,
                     const weight_vector *bias, float eps);
+// RMS norm of each head by itself: gain->n numbers, the same gain for all.
+value_id graph_head_norm(graph *g, std::string name, value_id x, const weight_vector *gain, float eps);
 // y = W x (+ bias). bias may be NULL or hold no data.
 value_id graph_linear(graph *g, std::string name, value_id x, const weight *w, const weight_vector *bias);
 value_id graph_activate(graph *g, std::string name, value_id x, activation act);

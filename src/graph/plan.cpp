@@ -31,7 +31,8 @@ bool attention_quantises(const attention_spec &a) { return a.n_head / a.n_head_k
 
 bool can_quantise(const plan_step &step) {
     switch (step.op) {
-    case OP_NORM: case OP_GLU_LINEAR: return true;
+    case OP_NORM: return step.group % 32 == 0;
+    case OP_GLU_LINEAR: return true;
     case OP_ATTENTION: return attention_quantises(step.attention);
     default: return false;
     }
@@ -59,6 +60,13 @@ void note_read(planner *q, value_id x, size_t node, bool as_act8) {
     q->last_use[x] = std::max(q->last_use[x], (int32_t)node);
 }
 
+// Operand k of a node, behind the norms that its step took over.
+value_id operand(const planner *q, size_t i, int k) {
+    const fused_node &f = q->fused[i];
+    int32_t norm = k == 0 ? f.q_norm : k == 1 ? f.k_norm : -1;
+    return norm >= 0 ? q->g->nodes[norm].in[0] : q->g->nodes[i].in[k];
+}
+
 void note_uses(planner *q) {
     const graph *g = q->g;
     q->wants_f32.assign(g->values.size(), 0);
@@ -72,7 +80,7 @@ void note_uses(planner *q) {
             note_read(q, g->nodes[f.gate].in[0], i, quantised(g->nodes[f.gate].w));
             continue;
         }
-        for (value_id x : node.in) note_read(q, x, i, node.op == OP_LINEAR && quantised(node.w));
+        for (int k = 0; k < 3; k++) note_read(q, operand(q, i, k), i, node.op == OP_LINEAR && quantised(node.w));
         note_read(q, f.residual, i, false);
         note_read(q, node.table, i, false);
     }
@@ -85,8 +93,10 @@ plan_step new_step(planner *q, const graph_node &node) {
     plan_step step = {};
     step.op = node.op;
     step.norm = node.norm;
+    step.group = node.group;
     step.act = node.act;
     step.eps = node.eps;
+    step.scale = node.scale;
     step.w = node.w;
     step.w2 = node.w2 && node.w2->data ? node.w2 : nullptr;
     step.gain = node.gain;
@@ -111,17 +121,21 @@ void quantise_after(planner *q, const graph_node &node, value_id out) {
     q->p->steps.push_back(step);
 }
 
+void set_residual(planner *q, plan_step *step, size_t i) {
+    const fused_node &f = q->fused[i];
+    if (f.residual < 0) return;
+    step->residual = f32_of(q, f.residual);
+    // The sum may overwrite its operand when nobody reads that again.
+    if (q->last_use[f.residual] == (int32_t)i && q->at[f.out].f32 < 0) q->at[f.out].f32 = step->residual;
+}
+
 void plan_linear(planner *q, size_t i) {
     const graph_node &node = q->g->nodes[i];
     const fused_node &f = q->fused[i];
     plan_step step = new_step(q, node);
     step.act = f.act;
     step.in = quantised(node.w) ? act8_of(q, node.in[0]) : f32_of(q, node.in[0]);
-    if (f.residual >= 0) {
-        step.residual = f32_of(q, f.residual);
-        // The sum may overwrite its operand when nobody reads that again.
-        if (q->last_use[f.residual] == (int32_t)i && q->at[f.out].f32 < 0) q->at[f.out].f32 = step.residual;
-    }
+    set_residual(q, &step, i);
     step.out = f32_of(q, f.out);
     q->p->steps.push_back(step);
     q->p->macs_per_token += node.w->rows * node.w->cols;
@@ -146,26 +160,37 @@ uint32_t rope_of_table(const planner *q, value_id table) {
     return 0;
 }
 
+// q and k become what they are when they are stored, in place.
+void plan_rope_store(planner *q, size_t i, plan_step *step) {
+    const graph_node &node = q->g->nodes[i];
+    const fused_node &f = q->fused[i];
+    if (node.table >= 0) {
+        step->table = f32_of(q, node.table);
+        step->rope = rope_of_table(q, node.table);
+    }
+    if (f.q_norm >= 0) {
+        step->q_gain = q->g->nodes[f.q_norm].gain;
+        step->k_gain = q->g->nodes[f.k_norm].gain;
+        step->eps = q->g->nodes[f.q_norm].eps;
+    }
+    q->at[node.out].f32 = step->in;
+}
+
 void plan_other(planner *q, size_t i) {
     const graph_node &node = q->g->nodes[i];
     plan_step step = new_step(q, node);
     buffer_id *inputs[3] = {&step.in, &step.in2, &step.in3};
     for (int k = 0; k < 3; k++)
-        if (node.in[k] >= 0) *inputs[k] = f32_of(q, node.in[k]);
+        if (value_id x = operand(q, i, k); x >= 0) *inputs[k] = f32_of(q, x);
     if (node.op == OP_ROPE_TABLE) {
         step.rope = (uint32_t)q->p->ropes.size();
         q->p->ropes.push_back(node.rope);
     }
-    if (node.op == OP_ROPE_STORE) {
-        if (node.table >= 0) {
-            step.table = f32_of(q, node.table);
-            step.rope = rope_of_table(q, node.table);
-        }
-        q->at[node.out].f32 = step.in; // turned in place
-    }
-    set_outputs(q, &step, node.out);
+    if (node.op == OP_ROPE_STORE) plan_rope_store(q, i, &step);
+    set_residual(q, &step, i);
+    set_outputs(q, &step, q->fused[i].out);
     q->p->steps.push_back(step);
-    quantise_after(q, node, node.out);
+    quantise_after(q, node, q->fused[i].out);
 }
 
 void make_steps(planner *q) {

@@ -3,7 +3,8 @@
 //
 // What the planner fuses (each fusion leaves the bits as CONTRACT.md defines them):
 //   norm, attention, GLU + quantising their result, where a block-quantised matrix reads it
-//   linear + bias + activation + residual;  gate + up + activation;  rotary embedding + KV store
+//   linear + bias + activation + residual;  gate + up + activation;  norm + residual
+//   norms of q and k heads + rotary embedding + KV store
 #pragma once
 #include "core/status.h"
 #include "graph/graph.h"
@@ -29,15 +30,18 @@ struct plan_step {
     op_kind op;
     const char *name;                       // belongs to plan::names
     buffer_id in = -1, in2 = -1, in3 = -1;  // main input(s): x | q, k, v | gate, up | x, y
-    buffer_id residual = -1;                // LINEAR: added last
+    buffer_id residual = -1;                // LINEAR, NORM: added last
     buffer_id table = -1;                   // ROPE_STORE: [n, n_rot] pairs (cos, sin); -1: no rotation
     buffer_id out = -1;                     // float32 result; -1: not wanted
     buffer_id out_act8 = -1;                // quantised result; -1: not wanted
     const weight *w = nullptr, *w2 = nullptr;          // LINEAR: W; GLU_LINEAR: gate, up; EMBED: tokens, positions
     const weight_vector *gain = nullptr, *bias = nullptr; // bias NULL when there is none
+    const weight_vector *q_gain = nullptr, *k_gain = nullptr; // ROPE_STORE: RMS norm of each head first; NULL: none
     norm_kind norm = NORM_RMS;
+    uint32_t group = 0;                     // NORM: numbers that are normalised by themselves; 0: the row
     activation act = ACT_NONE;
     float eps = 0;
+    float scale = 1;                        // EMBED: of token rows
     uint32_t rope = 0;                      // ROPE_TABLE: index into plan::ropes; ROPE_STORE: the same, for style and n_rot
     attention_spec attention;
 };

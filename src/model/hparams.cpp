@@ -1,5 +1,6 @@
 #include "model/hparams.h"
 #include "backend/backend.h"
+#include "core/fmath.h"
 
 namespace llm {
 
@@ -31,12 +32,27 @@ struct number_key {
     double least, most;
 };
 const number_key number_keys[] = {
+    {"attention.scale", &hparams::attention_scale, 1e-6, 1e6},
     {"rope.freq_base", &hparams::rope_freq_base, 1.0, 1e15},
+    {"rope.freq_base_swa", &hparams::local_rope_base, 1.0, 1e15},
     {"rope.scaling.factor", &hparams::scaling_factor, 1e-6, 1e6},
     {"rope.scale_linear", &hparams::scaling_factor, 1e-6, 1e6},
     {"rope.scaling.attn_factor", &hparams::scaling_attn_factor, 1e-6, 1e6},
     {"rope.scaling.yarn_beta_fast", &hparams::yarn_beta_fast, 1e-6, 1e6},
     {"rope.scaling.yarn_beta_slow", &hparams::yarn_beta_slow, 1e-6, 1e6},
+};
+
+// Keys that change what a model computes and that no family here does: only the value that changes nothing is taken.
+struct refused_key {
+    const char *key;
+    double neutral;
+    const char *what;
+};
+const refused_key refused_keys[] = {
+    {"expert_count", 0, "mixtures of experts"},         {"attn_logit_softcapping", 0, "soft caps"},
+    {"final_logit_softcapping", 0, "soft caps"},        {"attention.clamp_kqv", 0, "clamped projections"},
+    {"attention.max_alibi_bias", 0, "ALiBi positions"}, {"embedding_scale", 1, "scaled embeddings"},
+    {"residual_scale", 1, "scaled residuals"},          {"logit_scale", 1, "scaled logits"},
 };
 
 struct scaling_name {
@@ -91,8 +107,56 @@ llm_status read_scaling(const gguf_file *file, hparams *h, llm_error *err) {
         h->scaling = s.scaling;
         return LLM_OK;
     }
-    return fail(err, LLM_ERR_UNSUPPORTED, "%s \"%.*s\" is not supported by this build", key.c_str(),
-                (int)name.size(), name.data());
+    return fail(err, LLM_ERR_UNSUPPORTED, "%s \"%.*s\" is not supported by this build", key.c_str(), (int)name.size(),
+                name.data());
+}
+
+llm_status refuse_keys(const gguf_file *file, const hparams *h, llm_error *err) {
+    for (const refused_key &k : refused_keys) {
+        std::string key = full_key(h, k.key);
+        double value = k.neutral;
+        if (gguf_find(file, key)) LLM_TRY(gguf_get_f64(file, key, &value, err));
+        if (value != k.neutral)
+            return fail(err, LLM_ERR_UNSUPPORTED, "%s is %g; %s are not supported by this build", key.c_str(), value,
+                        k.what);
+    }
+    return LLM_OK;
+}
+
+constexpr uint64_t MAX_WINDOW = 1u << 30;
+
+// Which layers are local: every layer but the last of each period, or as an array of truth values says.
+llm_status read_pattern(const gguf_file *file, hparams *h, uint64_t period, llm_error *err) {
+    std::string key = full_key(h, "attention.sliding_window_pattern");
+    const gguf_value *pattern = gguf_find(file, key);
+    if (pattern && pattern->is_array) {
+        if (pattern->type != GGUF_BOOL || pattern->count != h->n_layer)
+            return fail(err, LLM_ERR_DAMAGED,
+                        "%s is an array of %llu %s; expected a truth value for each of %llu layers", key.c_str(),
+                        (unsigned long long)pattern->count,
+                        pattern->type == GGUF_BOOL ? "truth values" : "other values", (unsigned long long)h->n_layer);
+        for (size_t i = 0; i < h->layers.size(); i++) h->layers[i].local = pattern->data[i] != 0;
+        return LLM_OK;
+    }
+    if (pattern) LLM_TRY(gguf_get_u64(file, key, &period, err));
+    if (period == 0) return fail(err, LLM_ERR_DAMAGED, "%s is 0; expected a number of layers", key.c_str());
+    for (size_t i = 0; i < h->layers.size(); i++) h->layers[i].local = (i + 1) % period != 0;
+    return LLM_OK;
+}
+
+llm_status read_layers(const gguf_file *file, const hparams_rules *rules, hparams *h, llm_error *err) {
+    h->layers.assign(h->n_layer, layer_hparams());
+    if (!rules->local_period) return LLM_OK;
+    LLM_TRY(read_pattern(file, h, rules->local_period, err));
+    uint64_t window;
+    std::string key = full_key(h, "attention.sliding_window");
+    LLM_TRY(gguf_get_u64(file, key, &window, err));
+    if (window < 1 || window > MAX_WINDOW)
+        return fail(err, LLM_ERR_DAMAGED, "%s is %llu; expected 1 to %llu", key.c_str(), (unsigned long long)window,
+                    (unsigned long long)MAX_WINDOW);
+    for (layer_hparams &layer : h->layers)
+        if (layer.local) layer.window = (uint32_t)window;
+    return LLM_OK;
 }
 
 llm_status check_shape(hparams *h, llm_error *err) {
@@ -111,21 +175,26 @@ llm_status check_shape(hparams *h, llm_error *err) {
                     u(h->head_v), MAX_HEAD);
     if (!h->n_rot) h->n_rot = h->head_k;
     if (h->n_rot > h->head_k || h->n_rot % 2)
-        return fail(err, LLM_ERR_DAMAGED, "rope.dimension_count is %llu; expected an even number up to the head size %llu",
-                    u(h->n_rot), u(h->head_k));
+        return fail(err, LLM_ERR_DAMAGED,
+                    "rope.dimension_count is %llu; expected an even number up to the head size %llu", u(h->n_rot),
+                    u(h->head_k));
+    if (h->attention_scale == 0) h->attention_scale = 1.0 / sqrt_f64((double)h->head_k);
     if (!h->scaling_n_ctx) h->scaling_n_ctx = h->n_ctx_train;
     return LLM_OK;
 }
 
 } // namespace
 
-llm_status hparams_read(const gguf_file *file, const std::string &architecture, eps_key eps, hparams *out,
-                        llm_error *err) {
+llm_status hparams_read(const gguf_file *file, const std::string &architecture, eps_key eps, const hparams_rules *rules,
+                        hparams *out, llm_error *err) {
     *out = hparams();
     out->architecture = architecture;
+    out->local_rope_base = rules->local_rope_base;
     LLM_TRY(read_integers(file, out, err));
     LLM_TRY(read_numbers(file, eps, out, err));
     LLM_TRY(read_scaling(file, out, err));
+    LLM_TRY(refuse_keys(file, out, err));
+    LLM_TRY(read_layers(file, rules, out, err));
     return check_shape(out, err);
 }
 

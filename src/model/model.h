@@ -4,7 +4,7 @@
 #include "backend/backend.h"
 #include "core/memory.h"
 #include "core/pool.h"
-#include "model/roles.h"
+#include "model/cost.h"
 #include "text/tokenizer.h"
 #include <atomic>
 #include <deque>
@@ -23,14 +23,17 @@ struct model {
     bool has_template = false;
     uint64_t hash = 0;                  // of metadata and tensor headers
     uint64_t n_params = 0;
+    uint64_t metadata_bytes = 0;        // of the file's header in memory, while it is open
     bool vocab_only = false;
 
     std::deque<weight> matrices;        // addresses stay
+    std::vector<bool> in_place;         // beside matrices: used where they lie in a packed file
     std::deque<weight_vector> vectors;
     std::vector<const weight *> matrix_of;        // [layer + 1][role]; row 0: per model
     std::vector<const weight_vector *> vector_of;
     std::vector<float> vector_data;
-    memory_block weights;
+    memory_block weights;               // matrices that are not used in place
+    std::vector<file_map> maps;         // packed files, by part; empty when nothing is used in place
 
     tokenizer *vocab = nullptr;
     llm_error vocab_error = {};         // why there is none
@@ -49,6 +52,7 @@ struct model_load_options {
     uint32_t n_threads = 0;
     uint64_t mem_limit = 0;
     bool vocab_only = false;
+    bool no_map = false;                // reads packed files into memory
     const char *tokenizer_pre = nullptr;
     progress steps;
     log_sink log;
@@ -62,8 +66,13 @@ llm_status model_describe(gguf_file *file, const model_load_options *options, mo
 void model_retain(model *m);
 void model_release(model *m); // frees with the last reference
 
-// Bytes of all matrices in the backend's layout.
+// Bytes of all matrices in the backend's layout, and of those among them that are in memory of our own.
 uint64_t model_weight_bytes(const model *m);
+uint64_t model_private_bytes(const model *m);
+// Most bytes that loading takes beside the weights.
+uint64_t model_staging_bytes(const model *m, uint32_t n_threads);
+// What a token costs; the cache in F16.
+void model_get_cost(const model *m, model_cost *out);
 // The graph of one pass, and the shape of its KV cache.
 void model_graph(const model *m, graph *out);
 void model_kv_shape(const model *m, kv_element type_k, kv_element type_v, kv_shape *out);

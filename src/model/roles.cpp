@@ -19,8 +19,11 @@ static const role_row rows[ROLE_COUNT] = {
     {ROLE_ATTN_Q_BIAS,    "attn_q.bias",        ROLE_VECTOR, DIM_Q,    DIM_ONE,  "attn_qkv.bias", {}},
     {ROLE_ATTN_K_BIAS,    "attn_k.bias",        ROLE_VECTOR, DIM_K,    DIM_ONE,  "attn_qkv.bias", {DIM_Q, DIM_ONE}},
     {ROLE_ATTN_V_BIAS,    "attn_v.bias",        ROLE_VECTOR, DIM_V,    DIM_ONE,  "attn_qkv.bias", {DIM_Q, DIM_K}},
+    {ROLE_ATTN_Q_NORM,    "attn_q_norm.weight", ROLE_VECTOR, DIM_HEAD_K, DIM_ONE, nullptr, {}},
+    {ROLE_ATTN_K_NORM,    "attn_k_norm.weight", ROLE_VECTOR, DIM_HEAD_K, DIM_ONE, nullptr, {}},
     {ROLE_ATTN_OUT,       "attn_output.weight", ROLE_MATRIX, DIM_EMBD, DIM_ATTN, nullptr, {}},
     {ROLE_ATTN_OUT_BIAS,  "attn_output.bias",   ROLE_VECTOR, DIM_EMBD, DIM_ONE,  nullptr, {}},
+    {ROLE_ATTN_POST_NORM, "post_attention_norm.weight", ROLE_VECTOR, DIM_EMBD, DIM_ONE, nullptr, {}},
     {ROLE_FFN_NORM,       "ffn_norm.weight",    ROLE_VECTOR, DIM_EMBD, DIM_ONE,  nullptr, {}},
     {ROLE_FFN_NORM_BIAS,  "ffn_norm.bias",      ROLE_VECTOR, DIM_EMBD, DIM_ONE,  nullptr, {}},
     {ROLE_FFN_GATE,       "ffn_gate.weight",    ROLE_MATRIX, DIM_FF,   DIM_EMBD, nullptr, {}},
@@ -29,6 +32,7 @@ static const role_row rows[ROLE_COUNT] = {
     {ROLE_FFN_GATE_BIAS,  "ffn_gate.bias",      ROLE_VECTOR, DIM_FF,   DIM_ONE,  nullptr, {}},
     {ROLE_FFN_UP_BIAS,    "ffn_up.bias",        ROLE_VECTOR, DIM_FF,   DIM_ONE,  nullptr, {}},
     {ROLE_FFN_DOWN_BIAS,  "ffn_down.bias",      ROLE_VECTOR, DIM_EMBD, DIM_ONE,  nullptr, {}},
+    {ROLE_FFN_POST_NORM,  "post_ffw_norm.weight", ROLE_VECTOR, DIM_EMBD, DIM_ONE, nullptr, {}},
 };
 // clang-format on
 
@@ -46,6 +50,7 @@ uint64_t dimension_of(const hparams *h, dimension d) {
     case DIM_Q: return h->n_head * h->head_k;
     case DIM_K: return h->n_head_kv * h->head_k;
     case DIM_V: return h->n_head_kv * h->head_v;
+    case DIM_HEAD_K: return h->head_k;
     case DIM_ATTN: return h->n_head * h->head_v;
     case DIM_FF: return h->n_ff;
     case DIM_ROPE_PAIRS: return h->n_rot / 2;

@@ -1,4 +1,4 @@
-// Formats of 256 values per block with scales of scales: Q4_K, Q5_K, Q6_K.
+// The K formats: 256 values per block with scales of scales. Q2_K and Q3_K are only read.
 //
 // The quantisers fit each group by least squares once and then round its scale; they do not search.
 #include "quant/blocks.h"
@@ -61,6 +61,33 @@ void dequantise_q6_k(const void *blocks, float *out, size_t n) {
             place_q6 p = place_of(k);
             int code = (b[block].low[p.low] >> p.low_shift & 15) | (b[block].high[p.high] >> p.high_shift & 3) << 4;
             out[256 * block + k] = d * (float)b[block].scales[k / 16] * (float)(code - 32);
+        }
+    }
+}
+
+// Code of value k in the 2-bit layout.
+static int two_bits(const uint8_t q[64], int k) { return q[k / 128 * 32 + k % 32] >> k % 128 / 32 * 2 & 3; }
+
+void dequantise_q2_k(const void *blocks, float *out, size_t n) {
+    const block_q2_K *b = (const block_q2_K *)blocks;
+    for (size_t block = 0; block < n / 256; block++) {
+        float d = f16_to_f32(b[block].d), dmin = f16_to_f32(b[block].dmin);
+        for (int k = 0; k < 256; k++) {
+            int both = b[block].scales[k / 16];
+            out[256 * block + k] = d * (float)(both & 15) * (float)two_bits(b[block].q, k) - dmin * (float)(both >> 4);
+        }
+    }
+}
+
+void dequantise_q3_k(const void *blocks, float *out, size_t n) {
+    const block_q3_K *b = (const block_q3_K *)blocks;
+    int8_t scales[16];
+    for (size_t block = 0; block < n / 256; block++) {
+        float d = f16_to_f32(b[block].d);
+        unpack_scales_q3(b[block].scales, scales);
+        for (int k = 0; k < 256; k++) {
+            int code = two_bits(b[block].q, k) | (b[block].high[k % 32] >> k / 32 & 1) << 2;
+            out[256 * block + k] = d * (float)scales[k / 16] * (float)(code - 4);
         }
     }
 }
@@ -207,5 +234,23 @@ void quantise_q6_k(const float *values, void *blocks, size_t n) {
     block_q6_K *b = (block_q6_K *)blocks;
     for (size_t k = 0; k < n / 256; k++) quantise_block_q6(values + 256 * k, &b[k]);
 }
+
+void set_scales_q2_k(void *block, float d, float m) {
+    block_q2_K *b = (block_q2_K *)block;
+    b->d = f32_to_f16(d);
+    b->dmin = f32_to_f16(m);
+}
+void set_scales_q3_k(void *block, float d, float) { ((block_q3_K *)block)->d = f32_to_f16(d); }
+void set_scales_q4_k(void *block, float d, float m) {
+    block_q4_K *b = (block_q4_K *)block;
+    b->d = f32_to_f16(d);
+    b->dmin = f32_to_f16(m);
+}
+void set_scales_q5_k(void *block, float d, float m) {
+    block_q5_K *b = (block_q5_K *)block;
+    b->d = f32_to_f16(d);
+    b->dmin = f32_to_f16(m);
+}
+void set_scales_q6_k(void *block, float d, float) { ((block_q6_K *)block)->d = f32_to_f16(d); }
 
 } // namespace llm

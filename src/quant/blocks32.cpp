@@ -159,4 +159,18 @@ void quantise_q8_0(const float *values, void *blocks, size_t n) {
     }
 }
 
+void set_scales_q4_0(void *block, float d, float) { ((block_q4_0 *)block)->d = f32_to_f16(d); }
+void set_scales_q4_1(void *block, float d, float m) {
+    block_q4_1 *b = (block_q4_1 *)block;
+    b->d = f32_to_f16(d);
+    b->m = f32_to_f16(m);
+}
+void set_scales_q5_0(void *block, float d, float) { ((block_q5_0 *)block)->d = f32_to_f16(d); }
+void set_scales_q5_1(void *block, float d, float m) {
+    block_q5_1 *b = (block_q5_1 *)block;
+    b->d = f32_to_f16(d);
+    b->m = f32_to_f16(m);
+}
+void set_scales_q8_0(void *block, float d, float) { ((block_q8_0 *)block)->d = f32_to_f16(d); }
+
 } // namespace llm

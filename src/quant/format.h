@@ -30,11 +30,16 @@ struct block_format {
     void (*dequantise)(const void *blocks, float *out, size_t n);
     // Reference quantiser of n finite values; NULL where there is none yet.
     void (*quantise)(const float *values, void *blocks, size_t n);
+    // Overwrites the scales of a block, whatever else its bits are: the one above all others becomes d, or what can be
+    // stored near it, and that of the minima m. Random bits then are sane weights. NULL: the format has no scales.
+    void (*set_scales)(void *block, float d, float m);
 };
 
 // Rows of all published formats, supported or not. NULL when the number or name is none of theirs.
 const block_format *format_by_id(uint32_t id);
 const block_format *format_by_name(const char *name);
+// ASCII letters only.
+bool equal_ignoring_case(const char *a, const char *b);
 // The table, by id; the row after the last has a NULL name. `count` may be NULL.
 const block_format *format_table(size_t *count);
 

@@ -1,4 +1,5 @@
 #include "run/chat.h"
+#include <algorithm>
 
 namespace llm {
 
@@ -33,14 +34,29 @@ llm_status check_room(const chat *c, size_t n_prompt, llm_error *err) {
                 (unsigned long long)n_prompt + 1, (unsigned long long)(have - used), (unsigned long long)have);
 }
 
-void adopt_answer(chat *c, const std::vector<llm_token> &prompt, const std::vector<llm_token> &made, std::string answer,
-                  uint32_t read_before) {
+// Later turns do not see the reasoning of this one: the conversation is written anew without it, and the sequence goes
+// back to where the two part.
+llm_status forget_reasoning(chat *c, std::vector<llm_token> *ids, llm_error *err) {
+    std::vector<llm_token> kept;
+    LLM_TRY(encode_from(c, 0, false, &kept, err));
+    uint32_t n = std::min<uint32_t>(c->c->kv.sequences[0].n, (uint32_t)kept.size());
+    uint32_t same = (uint32_t)(std::mismatch(kept.begin(), kept.begin() + n, ids->begin()).first - kept.begin());
+    kv_truncate(&c->c->kv, 0, same);
+    ids->swap(kept);
+    return LLM_OK;
+}
+
+llm_status adopt_answer(chat *c, const std::vector<llm_token> &prompt, const std::vector<llm_token> &made,
+                        std::string answer, uint32_t read_before, llm_error *err) {
     std::vector<llm_token> ids(c->ids.begin(), c->ids.begin() + read_before);
     ids.insert(ids.end(), prompt.begin(), prompt.end());
     ids.insert(ids.end(), made.begin(), made.end());
+    bool reasoned = chat_kept_answer(&c->format, answer).size() < answer.size();
     c->messages.push_back({"assistant", std::move(answer)});
+    if (reasoned) LLM_TRY(forget_reasoning(c, &ids, err));
     c->ids.swap(ids);
-    c->answer_open = true;
+    c->answer_open = !reasoned;
+    return LLM_OK;
 }
 
 // The conversation as it was before a message, unless the sequence is kept: however sending ends, by a status or by
@@ -73,7 +89,8 @@ llm_status answer(chat *c, llm_event_callback callback, void *user, llm_result *
     LLM_TRY(generate(c->c, &c->s, &o, prompt.data(), prompt.size(), &made, &text, result, err));
     result->n_cached = read_before;
     result->n_prompt += read_before;
-    adopt_answer(c, prompt, made, std::move(text), read_before);
+    LLM_TRY(adopt_answer(c, prompt, made, std::move(text), read_before, err));
+    result->n_used = c->c->kv.sequences[0].n;
     return LLM_OK;
 }
 

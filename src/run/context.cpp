@@ -1,4 +1,5 @@
 #include "run/context.h"
+#include "core/topology.h"
 #include <algorithm>
 
 namespace llm {
@@ -11,7 +12,7 @@ uint32_t blocks_per_sequence(uint32_t n_ctx) { return (n_ctx + KV_BLOCK - 1) / K
 
 uint32_t thread_count(const context_options *o) {
     if (o->threads) return pool_n_threads(o->threads);
-    return o->n_threads ? o->n_threads : processor_count();
+    return o->n_threads ? o->n_threads : default_thread_count();
 }
 
 llm_status choose_sizes(const model *m, const context_options *o, context_options *out, llm_error *err) {
@@ -174,7 +175,7 @@ void context_free(context *c) {
 
 llm_status context_set_threads(context *c, uint32_t n_threads, llm_error *err) {
     if (!c->own_threads) return fail(err, LLM_ERR_ARGUMENT, "the context uses a shared pool; its size is fixed");
-    if (n_threads == 0) n_threads = processor_count();
+    if (n_threads == 0) n_threads = default_thread_count();
     if (n_threads > pool_n_threads(c->threads)) {
         pool *made = nullptr;
         memory_block scratch;

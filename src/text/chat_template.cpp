@@ -1,6 +1,7 @@
 #include "text/chat_template.h"
 #include "text/utf8.h"
 #include "text/vocab.h"
+#include <algorithm>
 #include <string.h>
 
 namespace llm {
@@ -21,6 +22,7 @@ struct chat_row {
     bool opens_answer;       // the generation prompt is what stands before an assistant's content
     bool system_in_user;     // the first user message goes on where the system message ended
     bool bos, bos_each_turn, trim; // where no stored template says otherwise
+    bool trims_system;             // as it does the others
     // A literal default system message of the stored template stands between these.
     const char *default_before, *default_after;
 };
@@ -32,17 +34,24 @@ static const chat_row rows[] = {
      {"<|im_sep|>", "## Metadata", "a function calling AI model", "a set of tools you can use"},
      {"<|im_start|>", "<|im_end|>"},
      {{nullptr, "<|im_start|>", "\n", "<|im_end|>\n", false, false}},
-     true, false, false, false, false, "<|im_start|>system", "<|im_end|>"},
+     true, false, false, false, false, false, "<|im_start|>system", "<|im_end|>"},
     // Llama 3: https://www.llama.com/docs/model-cards-and-prompt-formats/meta-llama-3/
     {"llama3", {"<|start_header_id|>", "<|eot_id|>"}, {"{start_tag}", "with access to functions"}, {"<|start_header_id|>", "<|eot_id|>"},
      {{nullptr, "<|start_header_id|>", "<|end_header_id|>\n\n", "<|eot_id|>", false, false}},
-     true, false, true, false, true, nullptr, nullptr},
+     true, false, true, false, true, true, nullptr, nullptr},
+    // Gemma 1 to 3: https://ai.google.dev/gemma/docs/core/prompt-structure. The vocabulary tells nothing: that of the
+    // pretrained models has the same control tokens.
+    {"gemma", {"<start_of_turn>", "<end_of_turn>"}, {}, {nullptr, nullptr},
+     {{"system", "<start_of_turn>user\n", "", "\n\n", false, false},
+      {"user", "<start_of_turn>user\n", "", "<end_of_turn>\n", false, false},
+      {"assistant", "<start_of_turn>model\n", "", "<end_of_turn>\n", false, false}},
+     true, true, true, false, true, false, nullptr, nullptr},
     // Llama 2: https://www.llama.com/docs/model-cards-and-prompt-formats/meta-llama-2/
     {"llama2", {"[INST]", "<<SYS>>"}, {"range(0, messages|length)"}, {nullptr, nullptr},
      {{"system", "[INST] <<SYS>>\n", "", "\n<</SYS>>\n\n", true, false},
       {"user", "[INST] ", "", " [/INST]", true, false},
       {"assistant", " ", "", " ", false, true}},
-     false, true, true, true, true, "system_message = ", ""},
+     false, true, true, true, true, true, "system_message = ", ""},
 };
 // clang-format on
 
@@ -138,8 +147,16 @@ static void read_template(chat_format *f, std::string_view text) {
     f->bos = has(text, "bos_token");
     f->bos_each_turn = f->row->bos_each_turn && has(text, "bos_token + '[INST]");
     f->trim = f->row->trim && (has(text, "trim") || has(text, "strip()"));
+    f->drops_reasoning = has(text, "split('</think>')") || has(text, "split(\"</think>\")");
+    f->refuses_system = has(text, "System role not supported");
     f->default_system = find_default_system(f->row, text);
     f->system_intro = find_system_intro(text);
+}
+
+static std::string names_of_formats() {
+    std::string all;
+    for (const chat_row &row : rows) all += (all.empty() ? "" : ", ") + std::string(row.name);
+    return all;
 }
 
 llm_status chat_format_find(const char *name, const char *stored_template, const tokenizer *t, chat_format *out,
@@ -148,12 +165,18 @@ llm_status chat_format_find(const char *name, const char *stored_template, const
     const chat_row *stored = row_of_template(text);
     const chat_row *row = name ? row_of_name(name) : text.empty() ? row_of_vocabulary(t) : stored;
     if (!row && name)
-        return fail(err, LLM_ERR_TEMPLATE, "chat format \"%s\" is not known; chatml, llama2 and llama3 are", name);
+        return fail(err, LLM_ERR_TEMPLATE, "chat format \"%s\" is not known; there are %s", name,
+                    names_of_formats().c_str());
     if (!row)
-        return fail(err, LLM_ERR_TEMPLATE, "the model's %s; name one of chatml, llama2, llama3",
+        return fail(err, LLM_ERR_TEMPLATE, "the model's %s; name one of %s",
                     text.empty() ? "file stores no chat template and its vocabulary does not tell one"
-                                 : "chat template is none of the built-in formats");
-    *out = chat_format{row, row->bos, row->bos_each_turn, row->trim, {}, {}};
+                                 : "chat template is none of the built-in formats",
+                    names_of_formats().c_str());
+    *out = chat_format();
+    out->row = row;
+    out->bos = row->bos;
+    out->bos_each_turn = row->bos_each_turn;
+    out->trim = row->trim;
     if (row == stored) read_template(out, text);
     out->bos |= tokenizer_adds_bos(t);
     return LLM_OK;
@@ -176,6 +199,14 @@ static std::string_view trimmed(std::string_view text) {
         if (!white) last = at;
     }
     return first ? std::string_view(first, size_t(last - first)) : std::string_view();
+}
+
+std::string_view chat_kept_answer(const chat_format *format, std::string_view answer) {
+    const std::string_view mark = "</think>";
+    size_t at = format->drops_reasoning ? answer.rfind(mark) : std::string_view::npos;
+    if (at == std::string_view::npos) return answer;
+    answer.remove_prefix(std::min(answer.find_first_not_of('\n', at + mark.size()), answer.size()));
+    return answer;
 }
 
 static const chat_role *find_role(const chat_row *row, std::string_view name) {
@@ -217,13 +248,16 @@ static llm_status render_message(const chat_format *f, const chat_message *messa
                                  std::vector<chat_segment> *out, llm_error *err) {
     const chat_message &message = messages[k];
     const chat_role *role = find_role(f->row, message.role);
-    if (!role || (f->row->system_in_user && message.role == "system" && k > 0))
+    bool system = message.role == "system";
+    if (!role || (system && (f->refuses_system || (f->row->system_in_user && k > 0))))
         return fail(err, LLM_ERR_TEMPLATE, "message %zu: the chat format %s has no role \"%.*s\" there", k,
                     f->row->name, int(message.role.size()), message.role.data());
-    std::string_view content = f->trim ? trimmed(message.content) : message.content;
+    std::string_view content = message.content;
+    if (message.role == "assistant") content = chat_kept_answer(f, content);
+    if (f->trim && (!system || f->row->trims_system)) content = trimmed(content);
     bool goes_on = f->row->system_in_user && message.role == "user" && follows_system(f, messages, k);
     if (role->begins_turn && f->bos_each_turn && k > 0 && !goes_on) out->push_back({chat_segment::bos, {}});
-    if (message.role == "system") {
+    if (system) {
         render_system(role, k == 0 ? std::string_view(f->system_intro) : std::string_view(), content, out);
         return LLM_OK;
     }

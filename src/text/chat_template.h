@@ -16,14 +16,18 @@ struct chat_row; // one row of the table
 // Chosen and adapted to one model. Plain values; copy it freely.
 struct chat_format {
     const chat_row *row = nullptr;
-    bool bos = false;           // BOS before the first message
-    bool bos_each_turn = false; // and before each later user message
-    bool trim = false;          // content without white space around it
+    bool bos = false;             // BOS before the first message
+    bool bos_each_turn = false;   // and before each later user message
+    bool trim = false;            // content without white space around it
+    bool drops_reasoning = false; // of assistant messages all up to the last "</think>" is left out
+    bool refuses_system = false;
     std::string system_intro;   // begins the first system message, and makes one where there is none
     std::string default_system; // where the first message is no system message; empty: none
 };
 
 const char *chat_format_name(size_t i); // "chatml", ...; NULL past the last
+// What the model sees of an answer in later turns.
+std::string_view chat_kept_answer(const chat_format *format, std::string_view answer);
 // name: one of chat_format_name, or NULL: told from `stored_template` (may be NULL), without one from the vocabulary.
 // LLM_ERR_TEMPLATE when it is none of ours: nothing is guessed.
 llm_status chat_format_find(const char *name, const char *stored_template, const tokenizer *t, chat_format *out,

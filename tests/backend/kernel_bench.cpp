@@ -68,7 +68,7 @@ TEST_CASE("speeds of panel kernels", "[cpu][.][kernel-bench]") {
         for (const block_format *format : panel_formats())
             for (size_t bytes : {600u << 10, 96u << 20}) {
                 const size_t n = bytes / panel_bytes(panel_layout_of(format), COLS) / 2 * 2 + 2;
-                printf("%-8s %-5s %-6s", tier.b->name, format->name, bytes > (1 << 20) ? "memory" : "L2");
+                printf("%-8s %-6s %-6s", tier.b->name, format->name, bytes > (1 << 20) ? "memory" : "L2");
                 for (uint32_t n_tokens : {1, 2, 4, 8}) measure(tier, format, n, n_tokens, hertz);
                 puts("");
             }

@@ -31,3 +31,13 @@ TEST_CASE("a packed matrix gives back the file's values bit by bit", "[cpu]") {
             }
         }
 }
+
+TEST_CASE("panels take at most a tenth more memory than the file's blocks", "[cpu]") {
+    for (const block_format *f : panel_formats()) {
+        const panel_layout *layout = panel_layout_of(f);
+        const double panel = double(layout->unit_bytes) / layout->unit_cols;
+        const double file = double(PANEL_ROWS) * f->block_bytes / f->block_size;
+        INFO(f->name << ": " << panel / file);
+        CHECK(panel <= 1.1 * file);
+    }
+}

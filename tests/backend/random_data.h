@@ -30,7 +30,8 @@ enum data_kind {
     DATA_DENORMAL,   // denormal half scales, tiny activations
     DATA_LARGE,      // scales near 65504, activations near 2^80
     DATA_CANCELLING, // every second block of activations is the negative of the one before
-    DATA_KINDS
+    DATA_KINDS,
+    DATA_SMALL = DATA_KINDS // scales around 2^-8, so that sums of many weights stay near one
 };
 
 inline uint32_t bits_of(float x) {
@@ -56,7 +57,7 @@ inline uint16_t random_half(random_source *r, data_kind kind) {
     uint16_t sign = r->below(2) ? 0x8000 : 0;
     if (kind == DATA_DENORMAL) return uint16_t(sign | r->below(0x400));
     if (kind == DATA_LARGE) return uint16_t(sign | (0x7bff - r->below(0x400)));
-    return uint16_t(sign | (0x2800 + r->below(0x0800)));
+    return uint16_t(sign | ((kind == DATA_SMALL ? 0x1c00 : 0x2800) + r->below(0x0800)));
 }
 
 // Rows of a format's blocks with random codes and finite scales.
@@ -78,19 +79,18 @@ inline std::vector<uint8_t> random_blocks(random_source *r, const block_format *
         }
         return out;
     }
-    for (uint8_t &byte : out)
-        byte = kind == DATA_EXTREME && r->below(8) ? (f->id == FORMAT_Q8_0 ? 0x80 : 0xff) : uint8_t(r->next());
+    // The codes of largest magnitude: -128, the first of values_iq4, and elsewhere all ones.
+    const bool iq4 = f->id == FORMAT_IQ4_NL || f->id == FORMAT_IQ4_XS;
+    const uint8_t end = f->id == FORMAT_Q8_0 ? 0x80 : iq4 ? 0 : 0xff;
+    for (uint8_t &byte : out) byte = kind == DATA_EXTREME && r->below(8) ? end : uint8_t(r->next());
     for (size_t block = 0; block < out.size(); block += f->block_bytes) {
-        uint16_t d = random_half(r, kind), m = uint16_t(random_half(r, kind) & 0x7fff);
-        if (f->id == FORMAT_Q6_K) {
-            memcpy(&out[block + 208], &d, 2);
-            if (kind == DATA_EXTREME) // scales of -128 and 127
-                for (int i = 0; i < 16; i++) out[block + 192 + i] = r->below(8) ? 0x80 : 0x7f;
-        } else {
-            memcpy(&out[block], &d, 2);
-            if (f->id == FORMAT_Q4_1 || f->id == FORMAT_Q5_1 || f->id == FORMAT_Q4_K || f->id == FORMAT_Q5_K)
-                memcpy(&out[block + 2], &m, 2);
-        }
+        const uint16_t d = random_half(r, kind), m = random_half(r, kind) & 0x7fff;
+        f->set_scales(&out[block], f16_to_f32(d), f16_to_f32(m));
+        if (f->id == FORMAT_Q6_K && kind == DATA_EXTREME) // scales of -128 and 127
+            for (int i = 0; i < 16; i++) out[block + 192 + i] = r->below(8) ? 0x80 : 0x7f;
+        if (f->id == FORMAT_MXFP4 && kind == DATA_DENORMAL) out[block] = uint8_t(r->below(4)); // denormal floats
+        if (f->id == FORMAT_NVFP4 && kind != DATA_SMALL)                                       // any byte is a scale
+            for (int i = 1; i < 4; i++) out[block + i] = kind == DATA_EXTREME ? 0xff : uint8_t(r->next());
     }
     return out;
 }

@@ -95,43 +95,49 @@ TEST_CASE("rows of any length are handled, and nothing is written behind them", 
         }
 }
 
-static void reference_norm(norm_kind kind, const std::vector<float> &x, float eps, const float *gain, const float *bias,
-                           std::vector<float> *out) {
-    const uint32_t n = uint32_t(x.size());
-    std::vector<float> y = x;
-    const float mean = ref_sum(x.data(), n) / float(n);
-    if (kind == NORM_LAYER)
-        for (float &v : y) v = v - mean;
-    const float factor = 1.f / sqrtf(ref_sum_of_squares(y.data(), n) / float(n) + eps);
-    for (uint32_t i = 0; i < n; i++) {
-        (*out)[i] = y[i] * factor;
-        if (gain) (*out)[i] = (*out)[i] * gain[i];
-        if (bias) (*out)[i] = (*out)[i] + bias[i];
+// Plain, denormal or none, by `given`: bit 0 gain, bit 1 bias, bit 2 residual.
+static void check_norm(const test_tier &tier, random_source *r, cpu_norm kind, uint32_t n, int given) {
+    INFO(tier.b->name << ", n " << n << ", kind " << int(kind) << ", gain, bias, residual " << given);
+    std::vector<float> x = random_floats(r, n, given == 3 ? DATA_DENORMAL : DATA_PLAIN), found(n + 1, 7.f);
+    std::vector<float> part[3], expected(n + 1, 7.f);
+    for (auto &p : part) p = random_floats(r, n, DATA_PLAIN);
+    norm_row row = {};
+    row.kind = kind;
+    row.x = x.data();
+    row.n = n;
+    row.eps = 1e-5f;
+    row.gain = given & 1 ? part[0].data() : nullptr;
+    row.bias = given & 2 ? part[1].data() : nullptr;
+    row.residual = given & 4 ? part[2].data() : nullptr;
+    row.out = found.data();
+    ref_norm(kind == CPU_NORM_LAYER ? NORM_LAYER : NORM_RMS, x.data(), n, row.eps, row.gain, row.bias, expected.data());
+    for (uint32_t i = 0; row.residual && i < n; i++) expected[i] = row.residual[i] + expected[i];
+    CHECK(tier.kernels->norm(&row));
+    CHECK(first_difference(expected, found) == "");
+    if (n % 32 == 0) {
+        std::vector<act_block> act(n / 32);
+        std::vector<ref_act8> act_expected(n / 32);
+        row.out = nullptr;
+        row.act = {act.data(), 1};
+        CHECK(tier.kernels->norm(&row));
+        ref_quantise_row(expected.data(), n, act_expected.data());
+        for (uint32_t i = 0; i < n / 32; i++) CHECK(same_block(act[i], act_expected[i]));
+        row.act = {};
     }
+    // In place: over what is normalised, or over what is added.
+    float *place = row.residual ? part[2].data() : x.data();
+    row.out = place;
+    CHECK(tier.kernels->norm(&row));
+    CHECK(first_difference(std::vector<float>(expected.begin(), expected.end() - 1),
+                           std::vector<float>(place, place + n)) == "");
 }
 
 TEST_CASE("norms of rows of any length give the reference's bits", "[cpu]") {
     random_source r = {51};
     for (const test_tier &tier : test_tiers())
-        for (uint32_t n : {1, 8, 15, 16, 17, 31, 32, 33, 64, 72, 172, 288, 2048})
-            for (norm_kind kind : {NORM_RMS, NORM_LAYER})
-                for (int given = 0; given < 4; given++) {
-                    INFO(tier.b->name << ", n " << n << ", kind " << int(kind) << ", gain and bias " << given);
-                    std::vector<float> x = random_floats(&r, n, given == 3 ? DATA_DENORMAL : DATA_PLAIN);
-                    std::vector<float> g = random_floats(&r, n, DATA_PLAIN), b = random_floats(&r, n, DATA_PLAIN);
-                    const float *gain = given & 1 ? g.data() : nullptr, *bias = given & 2 ? b.data() : nullptr;
-                    std::vector<float> expected(n + 1, 7.f), found(n + 1, 7.f);
-                    reference_norm(kind, x, 1e-5f, gain, bias, &expected);
-                    const cpu_norm k = kind == NORM_LAYER ? CPU_NORM_LAYER : CPU_NORM_RMS;
-                    CHECK(tier.kernels->norm(k, x.data(), n, 1e-5f, gain, bias, found.data(), {nullptr, 0}));
-                    CHECK(first_difference(expected, found) == "");
-                    if (n % 32) continue;
-                    std::vector<act_block> act(n / 32);
-                    std::vector<ref_act8> act_expected(n / 32);
-                    CHECK(tier.kernels->norm(k, x.data(), n, 1e-5f, gain, bias, nullptr, {act.data(), 1}));
-                    ref_quantise_row(expected.data(), n, act_expected.data());
-                    for (uint32_t i = 0; i < n / 32; i++) CHECK(same_block(act[i], act_expected[i]));
-                }
+        for (uint32_t n : {1, 8, 15, 16, 17, 31, 32, 33, 64, 72, 80, 172, 256, 288, 2048})
+            for (cpu_norm kind : {CPU_NORM_RMS, CPU_NORM_LAYER})
+                for (int given = 0; given < 8; given++) check_norm(tier, &r, kind, n, given);
 }
 
 TEST_CASE("conversion to halves rounds as the reference and stores no infinity", "[cpu]") {

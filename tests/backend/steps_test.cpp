@@ -73,6 +73,7 @@ TEST_CASE("odd shapes, norms, biases and activations give the reference's bits",
         shape.norm = NORM_LAYER;
         shape.biases = shape.positions = true;
         shape.gated = false;
+        shape.act = ACT_GELU_TANH;
         shape.n_rot = 0;
         compare_with_reference(shape, 20, "like gpt2");
         shape.n_embd = 96;
@@ -109,6 +110,45 @@ TEST_CASE("attention of any head size, grouping and cache type gives the referen
                                    std::to_string(c.n_head) + " heads of " + std::to_string(c.head_k) + " and " +
                                        std::to_string(c.head_v));
         }
+}
+
+TEST_CASE("norms of heads, norms after a part and scaled embeddings give the reference's bits", "[cpu]") {
+    for (const block_format *f : {format(FORMAT_Q8_0), format(FORMAT_Q5_0), format(FORMAT_F32)})
+        for (uint32_t head : {16, 32, 80, 20, 256})
+            for (bool joined : {true, false}) {
+                tiny_shape shape = {f, format(head == 20 ? FORMAT_F32 : FORMAT_Q8_0)};
+                if (head == 20) shape.n_embd = 40; // nothing to quantise
+                shape.n_head = head == 80 ? 5 : 2;
+                shape.n_head_kv = 1;
+                shape.head_k = shape.head_v = head;
+                shape.n_rot = head == 80 ? 20 : head;
+                shape.rope = ROPE_HALVES;
+                shape.embd_scale = 25.298221f;
+                shape.act = ACT_GELU_TANH;
+                shape.head_norms = shape.post_norms = true;
+                shape.pre_norms = head != 32;
+                if (!joined) shape.eps_of_k = 1e-5f;
+                compare_with_reference(shape, 9, std::string(joined ? "joined, " : "single, ") + std::to_string(head));
+            }
+}
+
+TEST_CASE("the planner joins what is one pass over a row or a head", "[cpu]") {
+    tiny_shape shape = {format(FORMAT_Q8_0), format(FORMAT_Q8_0)};
+    shape.head_norms = shape.post_norms = true;
+    tiny_model m;
+    tiny_build(&m, shape, 3);
+    for (weight &w : m.weights) w.data = &w; // there is one
+    plan program;
+    REQUIRE(plan_build(&m.g, backend_target(&backend_ref), 8, &program, nullptr) == LLM_OK);
+    uint32_t n_joined = 0;
+    for (const plan_step &s : program.steps) {
+        CHECK(s.op != OP_ADD);
+        CHECK(s.op != OP_QUANTISE);
+        CHECK(s.op != OP_GLU);
+        if (s.op == OP_NORM) n_joined += s.residual >= 0;
+        if (s.op == OP_ROPE_STORE) n_joined += s.q_gain && s.k_gain;
+    }
+    CHECK(n_joined == 3);
 }
 
 TEST_CASE("segments of keys are merged in the reference's order", "[cpu]") {

@@ -13,11 +13,17 @@ struct tiny_shape {
     const block_format *embd_format; // of the token embedding
     uint32_t n_embd = 64, n_head = 4, n_head_kv = 2, head_k = 16, head_v = 16, n_rot = 16, n_ff = 96, n_vocab = 50;
     float scale = 0.25f; // of scores
+    float embd_scale = 1;
     norm_kind norm = NORM_RMS;
     rope_style rope = ROPE_NEIGHBOURS;
-    bool gated = true;      // SiLU(gate) * up, else GELU
-    bool biases = false;    // everywhere
-    bool positions = false; // learned positions besides
+    bool gated = true; // act(gate) * up, else act(up)
+    activation act = ACT_SILU;
+    bool head_norms = false; // of q and k
+    float eps_of_k = 1e-6f;  // another than q's keeps the planner from joining the norms to the rotation
+    bool post_norms = false; // of what attention and feed-forward add
+    bool pre_norms = true;   // of what they read
+    bool biases = false;     // everywhere
+    bool positions = false;  // learned positions besides
     kv_element type_k = KV_F16, type_v = KV_F16;
     uint32_t window = 0;
 };
@@ -34,8 +40,8 @@ struct tiny_model {
 inline const weight *tiny_matrix(tiny_model *m, random_source *r, const block_format *f, uint32_t rows, uint32_t cols) {
     std::vector<float> x(size_t(rows) * cols);
     for (float &v : x) v = r->gauss() / 8;
-    m->files.emplace_back(rows * format_bytes(f, cols));
-    f->quantise(x.data(), m->files.back().data(), x.size());
+    m->files.push_back(random_blocks(r, f, rows, cols, DATA_SMALL));
+    if (f->quantise) f->quantise(x.data(), m->files.back().data(), x.size());
     m->weights.push_back({"w" + std::to_string(m->weights.size()), f, rows, cols, nullptr});
     return &m->weights.back();
 }
@@ -51,7 +57,8 @@ inline value_id tiny_linear(tiny_model *m, random_source *r, const char *name, v
     const weight *w = tiny_matrix(m, r, f, rows, cols);
     return graph_linear(&m->g, name, x, w, m->shape.biases ? tiny_vector(m, r, rows) : nullptr);
 }
-inline value_id tiny_norm(tiny_model *m, random_source *r, const char *name, value_id x) {
+inline value_id tiny_norm(tiny_model *m, random_source *r, const char *name, value_id x, bool wanted = true) {
+    if (!wanted) return x;
     const uint32_t n = m->g.values[x].cols;
     return graph_norm(&m->g, name, x, m->shape.norm, tiny_vector(m, r, n),
                       m->shape.biases ? tiny_vector(m, r, n) : nullptr, 1e-5f);
@@ -62,28 +69,33 @@ inline void tiny_build(tiny_model *m, const tiny_shape &s, uint64_t seed) {
     m->shape = s;
     const weight *tokens = tiny_matrix(m, &r, s.embd_format, s.n_vocab, s.n_embd);
     const weight *positions = s.positions ? tiny_matrix(m, &r, s.embd_format, 4096, s.n_embd) : nullptr;
-    value_id x = graph_embed(&m->g, tokens, positions), table = -1;
+    value_id x = graph_embed(&m->g, tokens, positions, s.embd_scale), table = -1;
     if (s.n_rot) {
         rope_spec rope;
         rope.style = s.rope;
         rope.n_rot = s.n_rot;
         rope_plain_frequencies(10000, s.n_rot, &rope.frequency);
-        table = graph_rope_table(&m->g, rope);
+        table = graph_rope_table(&m->g, "rope_table", rope);
     }
     attention_spec a = {s.n_head, s.n_head_kv, s.head_k, s.head_v, s.scale, 0, s.window};
-    value_id h = tiny_norm(m, &r, "attn_norm", x);
+    value_id h = tiny_norm(m, &r, "attn_norm", x, s.pre_norms);
     value_id q = tiny_linear(m, &r, "q", h, s.n_head * s.head_k),
              k = tiny_linear(m, &r, "k", h, s.n_head_kv * s.head_k);
     value_id v = tiny_linear(m, &r, "v", h, s.n_head_kv * s.head_v);
+    if (s.head_norms) {
+        q = graph_head_norm(&m->g, "q_norm", q, tiny_vector(m, &r, s.head_k), 1e-6f);
+        k = graph_head_norm(&m->g, "k_norm", k, tiny_vector(m, &r, s.head_k), s.eps_of_k);
+    }
     h = tiny_linear(m, &r, "attn_out", graph_attention(&m->g, "attention", q, k, v, table, a), s.n_embd);
-    x = graph_add(&m->g, "attn_residual", x, h);
-    h = tiny_norm(m, &r, "ffn_norm", x);
+    x = graph_add(&m->g, "attn_residual", x, tiny_norm(m, &r, "attn_post_norm", h, s.post_norms));
+    h = tiny_norm(m, &r, "ffn_norm", x, s.pre_norms);
     value_id up = tiny_linear(m, &r, "up", h, s.n_ff);
     if (s.gated)
-        up = graph_glu(&m->g, "glu", tiny_linear(m, &r, "gate", h, s.n_ff), up, ACT_SILU);
+        up = graph_glu(&m->g, "glu", tiny_linear(m, &r, "gate", h, s.n_ff), up, s.act);
     else
-        up = graph_activate(&m->g, "gelu", up, ACT_GELU_TANH);
-    x = graph_add(&m->g, "ffn_residual", x, tiny_linear(m, &r, "down", up, s.n_embd));
+        up = graph_activate(&m->g, "activation", up, s.act);
+    h = tiny_norm(m, &r, "ffn_post_norm", tiny_linear(m, &r, "down", up, s.n_embd), s.post_norms);
+    x = graph_add(&m->g, "ffn_residual", x, h);
     x = tiny_norm(m, &r, "output_norm", graph_select_outputs(&m->g, x));
     m->g.hidden = x;
     m->g.logits = tiny_linear(m, &r, "output", x, s.n_vocab);

@@ -2,6 +2,7 @@
 #include "test.h"
 #include "quant/blocks.h"
 #include "quant/format.h"
+#include "quant/tables.h"
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -144,6 +145,19 @@ TEST_CASE("scales and minima of Q4_K survive packing", "[quant]") {
         REQUIRE(memcmp(scales, scales_back, 8) == 0);
         REQUIRE(memcmp(minima, minima_back, 8) == 0);
     }
+}
+
+TEST_CASE("scales that are single bytes are found again", "[quant]") {
+    for (int e = 0; e < 256; e++) CHECK(mxfp4_exponent(mxfp4_scale((uint8_t)e)) == e);
+    CHECK(mxfp4_exponent(-0.75f) == 127); // 2^(127 - 128)
+    CHECK(mxfp4_exponent(0) == 0);
+    for (int x = 0; x < 0x7f; x++) {
+        CHECK(nvfp4_byte(nvfp4_scale((uint8_t)x)) == x);
+        CHECK(nvfp4_scale((uint8_t)(x | 0x80)) == nvfp4_scale((uint8_t)x));
+    }
+    CHECK(nvfp4_scale(0x7f) == 0);
+    CHECK(nvfp4_scale(0xff) == 240);
+    CHECK(nvfp4_byte(1e9f) == 0x7e);
 }
 
 // Root of the mean squared error of each of the 8 rows of `source`.

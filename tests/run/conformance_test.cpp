@@ -7,8 +7,9 @@ using namespace llm_test;
 
 namespace {
 
-const char *const families[] = {"llama-mha",       "llama-gqa-tied",    "llama-bias", "llama-rope-linear",
-                                "llama-rope-yarn", "llama-rope-llama3", "gpt2",       "qwen2"};
+const char *const families[] = {
+    "llama-mha", "llama-gqa-tied", "llama-bias", "llama-rope-linear", "llama-rope-yarn", "llama-rope-llama3",
+    "gpt2",      "qwen2",          "qwen3",           "gemma3"};
 
 // Rows of the prompt read at once, then of the further tokens one by one.
 std::vector<float> prefill_then_decode(llm_context *context, const rapidjson::Value &prompt, uint32_t n_vocab) {
@@ -63,8 +64,8 @@ TEST_CASE("activations per 32 cost what the contract says", "[conformance]") {
         const char *name;
         double rms, kl; // times the peer's; 0: none
     };
-    const bound bounds[] = {
-        {"q8_0", 1.05, 1.10}, {"q4_0", 1.05, 1.10}, {"q4_k_m", 0.65, 0}, {"q6_k", 0.65, 0}, {"q5_k_m", 0.65, 0}};
+    const bound bounds[] = {{"q8_0", 1.05, 1.10}, {"q4_0", 1.05, 1.10}, {"q4_k_m", 0.65, 0}, {"q6_k", 0.65, 0},
+                            {"q5_k_m", 0.65, 0},  {"q2_k", 0.65, 0},    {"q3_k_m", 0.65, 0}, {"iq4_xs", 0.65, 0}};
     std::string folder = test_data() + "/qmodel";
     rapidjson::Document expected = read_json(folder + "/expected.json");
     CHECK(qmodel_distance(folder, expected, "f32").max_abs <= 1e-4);

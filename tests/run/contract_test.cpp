@@ -2,8 +2,10 @@
 // the input, other sequences beside it, floating-point environment of the caller and machine. golden.tsv holds a hash
 // of them; `llm_tests "[.regenerate]"` prints the table anew, which is right only together with a new arithmetic
 // version.
+#include "quant/format.h"
 #include "run/library.h"
 #include "temporary.h"
+#include <algorithm>
 #include <cfenv>
 #include <cinttypes>
 #include <cstring>
@@ -37,13 +39,28 @@ std::vector<golden> read_golden() {
     return rows;
 }
 
-// "own:" a file of tests/data, "bundled:" of models, "user:" one that users fetch, "data:" conformance data.
+// A file of random weights, SHAPE/FORMAT, made once and kept until the tests end.
+std::string made_model(const std::string &name) {
+    static temporary_folder folder;
+    const size_t slash = name.find('/');
+    const std::string path = folder / name.substr(slash + 1);
+    llm_error err = {};
+    if (!file_exists(path))
+        expect_ok(llm_synth(name.substr(0, slash).c_str(), name.substr(slash + 1).c_str(), 1, path.c_str(), nullptr,
+                            nullptr, &err),
+                  err);
+    return path;
+}
+
+// "own:" a file of tests/data, "bundled:" of models, "user:" one that users fetch, "data:" conformance data, "synth:"
+// random weights.
 std::string path_of(const std::string &model) {
     size_t colon = model.find(':');
     std::string kind = model.substr(0, colon), name = model.substr(colon + 1);
     if (kind == "own") return own_data(name);
     if (kind == "bundled") return std::string(LLM_SOURCE_DIR) + "/models/" + name;
     if (kind == "user") return user_model(name);
+    if (kind == "synth") return made_model(name);
     return have_test_data(name.substr(0, name.find('/'))) ? test_data() + "/" + name : "";
 }
 
@@ -223,6 +240,16 @@ TEST_CASE("the logits of a model and an input are the same bits everywhere", "[c
     for (const golden &g : rows) {
         REQUIRE(g.arithmetic == LLM_ARITH_VERSION);
         check_row(g);
+    }
+}
+
+TEST_CASE("every block format has a golden hash", "[contract]") {
+    std::string models;
+    for (const golden &g : read_golden()) models += g.model + " ";
+    std::transform(models.begin(), models.end(), models.begin(), [](char c) { return (char)toupper(c); });
+    for (const llm::block_format *f = llm::format_table(nullptr); f->name; f++) {
+        CAPTURE(f->name);
+        if (llm::format_supported(f)) CHECK(models.find(f->name) != std::string::npos);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <random>
 #include <thread>
+#include <unistd.h>
 
 using namespace llm_test;
 
@@ -204,6 +205,28 @@ TEST_CASE("any failing allocation of a conversation ends in LLM_ERR_NOMEM and le
     temporary_folder folder;
     const std::string session = folder / "session";
     fail_each_allocation([&] { return conversation_life(model.get(), session.c_str()); });
+}
+
+TEST_CASE("any failing allocation of packing and loading packed leaves nothing behind", "[guest]") {
+    temporary_folder folder;
+    const std::string path = own_data("qwen2.gguf"), packed = folder / "packed.gguf", unfinished = packed + ".tmp";
+    fail_each_allocation([&] {
+        unlink(packed.c_str()); // without an allocation that would fail instead
+        llm_status s = llm_pack(path.c_str(), packed.c_str(), nullptr, nullptr, nullptr);
+        for (const std::string *file : {&packed, &unfinished})
+            if (s != LLM_OK && access(file->c_str(), F_OK) == 0) return LLM_ERR_INTERNAL;
+        return s;
+    });
+    for (const char *tier : {(const char *)nullptr, "ref"})
+        fail_each_allocation([&] {
+            llm_model_options o = {};
+            o.cpu_tier = tier;
+            o.n_threads = 1;
+            llm_model *model = nullptr;
+            llm_status s = llm_model_load(packed.c_str(), &o, &model, nullptr);
+            llm_model_free(model);
+            return s;
+        });
 }
 
 TEST_CASE("a failing allocator hook ends in LLM_ERR_NOMEM and gets everything back", "[guest]") {

@@ -14,12 +14,12 @@ allowed() {
     src/text/*) echo "core gguf text" ;;
     # A backend reads a finished plan, never a model. The table of all backends is backend.cpp's alone.
     src/backend/backend.cpp) echo "core quant graph backend" ;;
-    src/backend/cpu/*) echo "core quant graph backend/backend.h backend/cpu" ;;
+    src/backend/cpu/*) echo "core quant graph backend/backend.h backend/packed.h backend/cpu" ;;
     src/backend/ref/*) echo "core quant graph backend/backend.h backend/ref" ;;
     src/backend/*) echo "core quant graph" ;;
     # A family describes a graph and never names a backend; the loader packs weights through backend.h.
     src/model/families/*) echo "core quant gguf graph model" ;;
-    src/model/*) echo "core quant gguf graph backend/backend.h text model" ;;
+    src/model/*) echo "core quant gguf graph backend/backend.h backend/packed.h text model" ;;
     src/run/*) echo "core quant gguf graph backend/backend.h text model run" ;;
     src/api/*) echo "core quant gguf graph backend/backend.h text model run api llm.h" ;;
     # The tool is a program like others: the public header and its own files.

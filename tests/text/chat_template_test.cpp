@@ -65,12 +65,33 @@ TEST_CASE("chat formats render as their models expect", "[text]") {
     CHECK(render(find_format(t.get(), "llama2", ""), chat) ==
           "<s>[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\nHi [/INST] Yes? </s><s>[INST] Bye [/INST]");
     CHECK(render(find_format(t.get(), "llama2", ""), bare) == "<s>[INST] Hi [/INST]");
+    CHECK(render(find_format(t.get(), "gemma", ""), chat) ==
+          "<s><start_of_turn>user\nBe kind.\n\nHi<end_of_turn>\n<start_of_turn>model\nYes?<end_of_turn>\n"
+          "<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n");
     for (size_t i = 0; const char *name = chat_format_name(i); i++) {
         std::vector<chat_message> odd{{"user", "a"}, {"critic", "b"}};
         CHECK(render(find_format(t.get(), name, ""), odd).find("\"critic\"") != std::string::npos);
     }
     std::vector<chat_message> late{{"user", "a"}, {"system", "b"}};
-    CHECK(render(find_format(t.get(), "llama2", ""), late).find("message 1") != std::string::npos);
+    for (const char *name : {"llama2", "gemma"})
+        CHECK(render(find_format(t.get(), name, ""), late).find("message 1") != std::string::npos);
+    const std::string alone = "<start_of_turn><end_of_turn>{{ raise_exception('System role not supported') }}";
+    CHECK(render(find_format(t.get(), nullptr, alone), chat).find("message 0") != std::string::npos);
+}
+
+TEST_CASE("earlier reasoning is left out where the model's template does so", "[text]") {
+    tokenizer_ptr t = load_tokenizer(tiny_bpe({}));
+    const std::string stored = "<|im_start|><|im_end|>";
+    chat_format keeps = find_format(t.get(), nullptr, stored);
+    chat_format drops = find_format(t.get(), nullptr, stored + "{% set c = content.split('</think>')[-1] %}");
+    for (const char *answer : {"<think>\na\n</think>\n\nb", "a</think>b</think>b", "b"}) {
+        CHECK(chat_kept_answer(&keeps, answer) == answer);
+        CHECK(chat_kept_answer(&drops, answer) == "b");
+        CHECK(render(drops, {{"user", "</think>u"}, {"assistant", answer}}, false) ==
+              "<|im_start|>user\n</think>u<|im_end|>\n<|im_start|>assistant\nb<|im_end|>\n");
+    }
+    CHECK(chat_kept_answer(&drops, "<think>\nunfinished") == "<think>\nunfinished");
+    CHECK(chat_kept_answer(&drops, "<think></think>\n") == "");
 }
 
 TEST_CASE("formats are told from templates and vocabularies, never guessed", "[text]") {
@@ -117,16 +138,16 @@ TEST_CASE("real templates of the built-in formats render as the originals", "[te
                                           "LFM2-8B-A1B",
                                           "LFM2.5-8B-A1B",
                                           "MiMo-VL",
+                                          "npm-gemma3",
+                                          "google-gemma-2-2b-it",
+                                          "classic-google-gemma-7b-it",
                                           "meta-llama-Llama-3.1-8B-Instruct",
                                           "npm-llama3",
                                           "npm-llama3_1"};
-    const std::set<std::string> contexts{"user+gen",    "system+user+gen",
-                                         "multi+gen",   "system+multi+gen",
-                                         "unicode",     "markup-in-content",
-                                         "whitespace",  "ends-with-assistant",
-                                         "two-users",   "assistant-first",
-                                         "system-only", "user",
-                                         "system+user", "multi",
+    const std::set<std::string> contexts{"user+gen",         "system+user+gen",   "multi+gen",   "system+multi+gen",
+                                         "unicode",          "markup-in-content", "whitespace",  "ends-with-assistant",
+                                         "two-users",        "assistant-first",   "system-only", "user",
+                                         "reasoning-inline", "system+user",       "multi",
                                          "system+multi"};
     rapidjson::Document all = parse_json(read_file(folder + "contexts.json"));
     std::string lines = read_file(folder + "cases.jsonl");
@@ -148,6 +169,7 @@ TEST_CASE("real templates of the built-in formats render as the originals", "[te
         bool prompt = context["add_generation_prompt"].GetBool();
         if (!found || (name == "npm-llama3" && !prompt)) continue; // that one always adds the prompt
         if (name == "Qwen-Qwen3-0.6B" && context_name == "ends-with-assistant") continue; // shows empty thoughts
+        if (name == "npm-gemma3" && context_name == "system-only") continue;              // leaves it out
         std::string bos = extra.HasMember("bos_token") ? extra["bos_token"].GetString() : "<s>";
         CHECK(render(format, messages, prompt, bos) == c["expected"].GetString());
         n_rendered++;

@@ -12,10 +12,24 @@ constexpr uint32_t MAX_QUERIES = 64; // of a chunk: they share each tile of keys
 constexpr uint32_t MAX_PASSES = MAX_QUERIES / MAX_TOKENS;
 constexpr uint64_t CHUNK_MACS = 1 << 16; // worth a claim of their own
 
-void rotate_heads(const cpu_job *job, float *heads, uint32_t n_heads, uint32_t head_size, const float *table) {
-    const rope_spec *rope = &job->p->program->ropes[job->s->rope];
-    auto rotate = rope->style == ROPE_HALVES ? job->kernels->rotate_halves : job->kernels->rotate_neighbours;
-    for (uint32_t h = 0; h < n_heads; h++) rotate(heads + h * head_size, table, rope->n_rot);
+// Norm (gain NULL: none), rotation (table NULL: none) and the turn for a quantised K, of heads in place.
+bool prepare_heads(const cpu_job *job, float *heads, uint32_t n_heads, const weight_vector *gain, const float *table) {
+    const rope_spec *rope = table ? &job->p->program->ropes[job->s->rope] : nullptr;
+    auto rotate = rope && rope->style == ROPE_HALVES ? job->kernels->rotate_halves : job->kernels->rotate_neighbours;
+    const uint32_t n = job->s->attention.head_k;
+    const bool turned = kv_format(job->p->kv->type_k)->quantised;
+    norm_row r = {};
+    r.n = n;
+    r.eps = job->s->eps;
+    if (gain) r.gain = gain->data;
+    bool finite = true;
+    for (uint32_t h = 0; h < n_heads; h++, heads += n) {
+        r.x = r.out = heads;
+        if (gain) finite &= job->kernels->norm(&r);
+        if (rope) rotate(heads, table, rope->n_rot);
+        if (turned) hadamard_f32(heads, n);
+    }
+    return finite;
 }
 
 // ---- attention ----
@@ -330,17 +344,11 @@ void run_rope_store(const cpu_job *job, cpu_range, cpu_range rows) {
     for (uint32_t token = rows.begin; token < rows.end; token++) {
         float *q = f32_row(job, s->in, token), *k = f32_row(job, s->in2, token);
         const float *v = f32_row(job, s->in3, token);
-        if (s->table >= 0) {
-            rotate_heads(job, q, a.n_head, a.head_k, f32_row(job, s->table, token));
-            rotate_heads(job, k, a.n_head_kv, a.head_k, f32_row(job, s->table, token));
-        }
-        if (is_quantised(cache.k)) {
-            for (uint32_t h = 0; h < a.n_head; h++) hadamard_f32(q + h * a.head_k, a.head_k);
-            for (uint32_t h = 0; h < a.n_head_kv; h++) hadamard_f32(k + h * a.head_k, a.head_k);
-        }
+        const float *table = s->table >= 0 ? f32_row(job, s->table, token) : nullptr;
+        bool finite = prepare_heads(job, q, a.n_head, s->q_gain, table);
+        finite &= prepare_heads(job, k, a.n_head_kv, s->k_gain, table);
         const uint32_t place = uint32_t(job->p->place[token]), cell = place % KEY_TILE;
         const query_run *run = &job->p->runs[job->p->run_of_token[token]];
-        bool finite = true;
         for (uint32_t h = 0; h < a.n_head_kv; h++) {
             const head_tile tile = kv_tile(&cache, run, h, place);
             finite &= kv_store_key(job->kernels, &cache.k, k + h * a.head_k, a.head_k, cell, tile.k, job->scratch);

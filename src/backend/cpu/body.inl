@@ -1,4 +1,6 @@
 // The kernels of a tier. A tier's file includes its vector layer (struct V) and then this. See kernels.h.
+#include "backend/cpu/trits.h"
+#include "quant/tables.h"
 #include <math.h>
 
 #if defined(__clang__)
@@ -27,23 +29,24 @@ constexpr int PARTS = PANEL_ROWS / N; // registers that hold one value of all ro
     { function<1>, function<2>, function<3>, function<4>, function<5>, function<6>, function<7>, function<8> }
 
 #include "backend/cpu/body_math.inl"
+#include "backend/cpu/body_codes.inl"
+#include "backend/cpu/body_codes_blocks32.inl"
+#include "backend/cpu/body_codes_k.inl"
+#include "backend/cpu/body_codes_tables.inl"
+#include "backend/cpu/body_codes_ternary.inl"
 #include "backend/cpu/body_matmul.inl"
 #include "backend/cpu/body_rows.inl"
 #include "backend/cpu/body_attention.inl"
+#include "backend/cpu/body_peak.inl"
 
 namespace llm {
 namespace {
 
+#define DOT_KERNELS(name, kernel) PER_TOKENS(kernel::run),
 #define CPU_KERNELS                                                                                                    \
     {                                                                                                                  \
-        {PER_TOKENS(dot_floats<of_f32>::run),     PER_TOKENS(dot_floats<of_f16>::run),                                 \
-         PER_TOKENS(dot_floats<of_bf16>::run),    PER_TOKENS(dot_blocks<codes_q4_0>::run),                             \
-         PER_TOKENS(dot_blocks<codes_q4_1>::run), PER_TOKENS(dot_blocks<codes_q5_0>::run),                             \
-         PER_TOKENS(dot_blocks<codes_q5_1>::run), PER_TOKENS(dot_blocks<codes_q8_0>::run),                             \
-         PER_TOKENS(dot_blocks<codes_q4_k>::run), PER_TOKENS(dot_blocks<codes_q5_k>::run),                             \
-         PER_TOKENS(dot_blocks<codes_q6_k>::run)},                                                                     \
-            finish_linear, glu, activate, add, quantise, norm, rotate_neighbours, rotate_halves, to_f16, to_f32,       \
-            from_f16, widen_values, attend_tile, attend_merge, attend_finish                                           \
+        {LLM_PANEL_KINDS(DOT_KERNELS)}, finish_linear, glu, activate, add, quantise, norm, rotate_neighbours,          \
+            rotate_halves, to_f16, to_f32, from_f16, widen_values, attend_tile, attend_merge, attend_finish, dots                    \
     }
 
 } // namespace

@@ -18,150 +18,100 @@ struct of_bf16 {
     INLINE F load(const uint16_t *p) { return V::load_bf16(p); }
 };
 
-INLINE void nibbles(Q *q, const uint8_t *p) {
-    UNROLL(4)
-    for (int j = 0; j < 4; j++) {
-        Q v = V::codes(p + 64 * j);
-        q[j] = V::low_nibbles(v);
-        q[j + 4] = V::high_nibbles(v);
-    }
-}
-INLINE void add_one_bit(Q *q, const uint8_t *p) {
-    Q h = V::codes(p);
-    q[0] = V::add_bits<4, 16>(h, q[0]);
-    q[1] = V::add_bits<3, 16>(h, q[1]);
-    q[2] = V::add_bits<2, 16>(h, q[2]);
-    q[3] = V::add_bits<1, 16>(h, q[3]);
-    q[4] = V::add_bits<0, 16>(h, q[4]);
-    q[5] = V::add_bits<-1, 16>(h, q[5]);
-    q[6] = V::add_bits<-2, 16>(h, q[6]);
-    q[7] = V::add_bits<-3, 16>(h, q[7]);
-}
-INLINE void add_two_bits(Q *q, const uint8_t *p) {
-    UNROLL(8)
-    for (int half = 0; half < 2; half++) {
-        Q h = V::codes(p + 64 * half);
-        q[4 * half + 0] = V::add_bits<4, 48>(h, q[4 * half + 0]);
-        q[4 * half + 1] = V::add_bits<2, 48>(h, q[4 * half + 1]);
-        q[4 * half + 2] = V::add_bits<0, 48>(h, q[4 * half + 2]);
-        q[4 * half + 3] = V::add_bits<-2, 48>(h, q[4 * half + 3]);
-    }
-}
-INLINE F half_floats(const uint8_t *p, int part) { return V::load_f16((const uint16_t *)p + N * part); }
-INLINE F bytes_u8(const uint8_t *p, int part) { return V::of_int(V::load_u8(p + N * part)); }
-INLINE F bytes_s8(const uint8_t *p, int part) { return V::of_int(V::load_s8(p + N * part)); }
-
-// What is special about a format, for part `part` of block `b` of a unit (layouts: panel.h):
-//   load()     the codes of 32 values, scale() their scale
-//   MAX        no code is larger;  OFFSET: value = code - OFFSET
-//   MINIMUM    the term minimum() * (sum of activations) is added (1), subtracted (-1), absent (0)
-//   SCALES     2: two integer scales (scale16) per 32, under the float scale
-struct format_defaults {
-    static constexpr int BLOCKS = 1, MAX = 15, OFFSET = 0, MINIMUM = 0, SCALES = 1;
-    static constexpr bool SIGNED = false;
-    INLINE F scale(const uint8_t *unit, int, int part) { return half_floats(unit, part); }
-    INLINE F minimum(const uint8_t *unit, int, int part) { return half_floats(unit + 32, part); }
-    INLINE F scale16(const uint8_t *, int, int, int) { return V::zero(); }
-};
-struct codes_q4_0 : format_defaults {
-    static constexpr int BYTES = 288, OFFSET = 8;
-    INLINE void load(Q *q, const uint8_t *unit, int, int part) { nibbles(q, unit + 32 + 4 * N * part); }
-};
-struct codes_q4_1 : format_defaults {
-    static constexpr int BYTES = 320, MINIMUM = 1;
-    INLINE void load(Q *q, const uint8_t *unit, int, int part) { nibbles(q, unit + 64 + 4 * N * part); }
-};
-struct codes_q5_0 : format_defaults {
-    static constexpr int BYTES = 352, MAX = 31, OFFSET = 16;
-    INLINE void load(Q *q, const uint8_t *unit, int, int part) {
-        nibbles(q, unit + 32 + 4 * N * part);
-        add_one_bit(q, unit + 288 + 4 * N * part);
-    }
-};
-struct codes_q5_1 : format_defaults {
-    static constexpr int BYTES = 384, MAX = 31, MINIMUM = 1;
-    INLINE void load(Q *q, const uint8_t *unit, int, int part) {
-        nibbles(q, unit + 64 + 4 * N * part);
-        add_one_bit(q, unit + 320 + 4 * N * part);
-    }
-};
-struct codes_q8_0 : format_defaults {
-    static constexpr int BYTES = 544, OFFSET = V::SIGNED_OFFSET;
-    static constexpr bool SIGNED = true;
-    INLINE void load(Q *q, const uint8_t *unit, int, int part) {
-        UNROLL(8)
-        for (int j = 0; j < 8; j++) q[j] = V::signed_codes(unit + 32 + 64 * j + 4 * N * part);
-    }
-};
-struct k4_defaults : format_defaults {
-    static constexpr int BLOCKS = 8, MINIMUM = -1;
-    // Both products are exact: 11 bits times 6.
-    INLINE F scale(const uint8_t *unit, int b, int part) {
-        return V::mul(half_floats(unit, part), bytes_u8(unit + 64 + 16 * b, part));
-    }
-    INLINE F minimum(const uint8_t *unit, int b, int part) {
-        return V::mul(half_floats(unit + 32, part), bytes_u8(unit + 192 + 16 * b, part));
-    }
-};
-struct codes_q4_k : k4_defaults {
-    static constexpr int BYTES = 2368;
-    INLINE void load(Q *q, const uint8_t *unit, int b, int part) { nibbles(q, unit + 320 + 256 * b + 4 * N * part); }
-};
-struct codes_q5_k : k4_defaults {
-    static constexpr int BYTES = 2880, MAX = 31;
-    INLINE void load(Q *q, const uint8_t *unit, int b, int part) {
-        nibbles(q, unit + 320 + 320 * b + 4 * N * part);
-        add_one_bit(q, unit + 320 + 320 * b + 256 + 4 * N * part);
-    }
-};
-struct codes_q6_k : format_defaults {
-    static constexpr int BYTES = 3360, BLOCKS = 8, MAX = 63, SCALES = 2;
-    INLINE void load(Q *q, const uint8_t *unit, int b, int part) {
-        nibbles(q, unit + 288 + 384 * b + 4 * N * part);
-        add_two_bits(q, unit + 288 + 384 * b + 256 + 4 * N * part);
-    }
-    INLINE F scale16(const uint8_t *unit, int b, int i, int part) {
-        return bytes_s8(unit + 32 + 16 * (2 * b + i), part);
-    }
-};
-
 // Where the integer chain over 32 starts so that it ends at the sum of (code - OFFSET) * activation.
 template <int OFFSET> INLINE I start(const act_block &x) {
     switch (OFFSET) {
+    case 1: return V::sra<3>(V::iall(x.start_8));
+    case 4: return V::sra<1>(V::iall(x.start_8));
     case 8: return V::iall(x.start_8);
+    case 12: return V::iadd(V::iall(x.start_8), V::sra<1>(V::iall(x.start_8)));
     case 16: return V::shl<1>(V::iall(x.start_8));
     case 128: return V::iall(x.start_128);
     default: return V::izero();
     }
 }
+// The same over 16; start_32 is the one of OFFSET 32.
+template <int OFFSET> INLINE I start16(int32_t start_32) {
+    switch (OFFSET) {
+    case 1: return V::sra<5>(V::iall(start_32));
+    case 4: return V::sra<3>(V::iall(start_32));
+    case 12: return V::iadd(V::sra<2>(V::iall(start_32)), V::sra<3>(V::iall(start_32)));
+    case 32: return V::iall(start_32);
+    case 128: return V::shl<2>(V::iall(start_32));
+    default: return V::izero();
+    }
+}
+
+template <class W, int GROUPS, int TOKENS> INLINE void chain(I *sum, const Q *q, const int8_t *x) {
+    if constexpr (W::SIGNED)
+        V::template dot_signed<TOKENS, GROUPS>(sum, q, x);
+    else
+        V::template dot<W::MAX, GROUPS, TOKENS>(sum, q, x);
+}
 
 // Sum of value * activation over 32, for TOKENS tokens, as exact floats (every sum is below 2^24).
-template <class W, int TOKENS>
-INLINE void block_dots(F *sum, const Q *q, const act_block *x, const uint8_t *w, int b, int part) {
+template <class W, int TOKENS> INLINE void block_dots(F *sum, const Q *q, const act_block *x) {
     I i[TOKENS];
-    if (W::SCALES == 1) {
-        UNROLL(8)
-        for (int u = 0; u < TOKENS; u++) i[u] = start<W::OFFSET>(x[u]);
-        if (W::SIGNED)
-            V::template dot_signed<TOKENS>(i, q, x->q);
-        else
-            V::template dot<W::MAX, 8, TOKENS>(i, q, x->q);
-        UNROLL(8)
-        for (int u = 0; u < TOKENS; u++) sum[u] = V::of_int(i[u]);
-        return;
-    }
-    // Scaling in float is exact here and cheaper than vpmulld.
-    I k[TOKENS];
-    F low = W::scale16(w, b, 0, part), high = W::scale16(w, b, 1, part);
+    UNROLL(8)
+    for (int u = 0; u < TOKENS; u++) i[u] = start<W::OFFSET>(x[u]);
+    chain<W, 8, TOKENS>(i, q, x->q);
+    UNROLL(8)
+    for (int u = 0; u < TOKENS; u++) sum[u] = V::of_int(i[u]);
+}
+// The same over the first and the last 16.
+template <class W, int TOKENS> INLINE void half_dots(F *first, F *last, const Q *q, const act_block *x) {
+    I i[TOKENS], k[TOKENS];
     UNROLL(8)
     for (int u = 0; u < TOKENS; u++) {
-        i[u] = V::iall(x[u].start_32_low);
-        k[u] = V::iall(x[u].start_32_high);
+        i[u] = start16<W::OFFSET>(x[u].start_32_low);
+        k[u] = start16<W::OFFSET>(x[u].start_32_high);
     }
-    V::template dot<W::MAX, 4, TOKENS>(i, q, x->q);
-    V::template dot<W::MAX, 4, TOKENS>(k, q + 4, x->q + 16);
+    chain<W, 4, TOKENS>(i, q, x->q);
+    chain<W, 4, TOKENS>(k, q + 4, x->q + 16);
     UNROLL(8)
-    for (int u = 0; u < TOKENS; u++) sum[u] = V::fma(low, V::of_int(i[u]), V::mul(high, V::of_int(k[u])));
+    for (int u = 0; u < TOKENS; u++) {
+        first[u] = V::of_int(i[u]);
+        last[u] = V::of_int(k[u]);
+    }
+}
+
+// One step of the float chain of each token: acc + (scale * d) * sum.
+template <int TOKENS> INLINE void add_scaled(F *acc, F scale, const F *sum, const act_block *x) {
+    UNROLL(8)
+    for (int u = 0; u < TOKENS; u++) acc[u] = V::fma(V::mul(scale, V::all(x[u].d)), sum[u], acc[u]);
+}
+template <class W, int TOKENS>
+INLINE void add_main(F *acc, F scale, const Q *q, const act_block *x, const uint8_t *w, int b, int part) {
+    F sum[TOKENS], last[TOKENS];
+    if constexpr (W::APART) {
+        half_dots<W, TOKENS>(sum, last, q, x);
+        add_scaled<TOKENS>(acc, W::scale_half(w, b, 0, part), sum, x);
+        return add_scaled<TOKENS>(acc, W::scale_half(w, b, 1, part), last, x);
+    } else if constexpr (W::SCALES == 2) {
+        half_dots<W, TOKENS>(sum, last, q, x);
+        // Scaling in float is exact here and cheaper than vpmulld.
+        F low = W::scale16(w, b, 0, part), high = W::scale16(w, b, 1, part);
+        UNROLL(8)
+        for (int u = 0; u < TOKENS; u++) sum[u] = V::fma(low, sum[u], V::mul(high, last[u]));
+    } else {
+        block_dots<W, TOKENS>(sum, q, x);
+    }
+    add_scaled<TOKENS>(acc, scale, sum, x);
+}
+template <class W, int TOKENS>
+INLINE void add_minimum(F *acc, F minimum, const act_block *x, const uint8_t *w, int b, int part) {
+    if (W::MINIMUM == MINIMUM_NONE) return;
+    F low = W::minimum16(w, b, 0, part), high = W::minimum16(w, b, 1, part);
+    UNROLL(8)
+    for (int u = 0; u < TOKENS; u++) {
+        if (W::MINIMUM == MINIMUM_ADDED) acc[u] = V::fma(minimum, V::all(x[u].scaled_sum), acc[u]);
+        if (W::MINIMUM == MINIMUM_SUBTRACTED) acc[u] = V::fnma(minimum, V::all(x[u].scaled_sum), acc[u]);
+        if (W::MINIMUM == MINIMA_SUBTRACTED) { // exact but for the last step; start_32 is -32 times the sum
+            F last = V::mul(high, V::of_int(V::iall(x[u].start_32_high)));
+            F both = V::fma(low, V::of_int(V::iall(x[u].start_32_low)), last);
+            acc[u] = V::fma(V::mul(minimum, V::all(x[u].d)), both, acc[u]);
+        }
+    }
 }
 
 // Tokens whose integer chains run side by side: up to V::TOGETHER, a divisor of T. With 16 registers the code for the
@@ -178,18 +128,11 @@ template <class W, int T> INLINE void block_step(F *acc, const uint8_t *w, int b
     constexpr int TOGETHER = tokens_together<T>();
     Q q[8];
     W::load(q, w, b, part);
-    F scale = W::scale(w, b, part), minimum = W::MINIMUM ? W::minimum(w, b, part) : V::zero();
+    F scale = W::scale(w, b, part), minimum = W::MINIMUM != MINIMUM_NONE ? W::minimum(w, b, part) : V::zero();
     UNROLL(TOKEN_UNROLL)
     for (int t = 0; t < T; t += TOGETHER) {
-        F sum[TOGETHER];
-        block_dots<W, TOGETHER>(sum, q, x + t, w, b, part);
-        UNROLL(8)
-        for (int u = 0; u < TOGETHER; u++) {
-            F a = V::fma(V::mul(scale, V::all(x[t + u].d)), sum[u], acc[t + u]);
-            if (W::MINIMUM > 0) a = V::fma(minimum, V::all(x[t + u].scaled_sum), a);
-            if (W::MINIMUM < 0) a = V::fnma(minimum, V::all(x[t + u].scaled_sum), a);
-            acc[t + u] = a;
-        }
+        add_main<W, TOGETHER>(acc + t, scale, q, x + t, w, b, part);
+        add_minimum<W, TOGETHER>(acc + t, minimum, x + t, w, b, part);
     }
 }
 

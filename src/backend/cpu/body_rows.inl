@@ -119,51 +119,51 @@ template <class Step> INLINE float sum_lanes(const float *x, size_t n, Step step
     return V::sum_halves(s);
 }
 
-// The norm of one row as a function of single values: ((x - mean) * factor) * gain + bias.
-template <class Value> INLINE bool norm_row(const float *x, size_t n, float *out, act_row act, Value value) {
+// The norm of one row, register by register: value(x, k) is that of numbers k and on.
+template <class Value> INLINE bool norm_blocks(const norm_row *r, Value value) {
     bool finite = true;
-    size_t k = 0;
-    for (; k + 32 <= n; k += 32) {
+    for (size_t k = 0; k + 32 <= r->n; k += 32) {
         F v[IN_32];
         UNROLL(8)
         for (int i = 0; i < IN_32; i++) {
-            v[i] = value(V::load(x + k + N * i), k + N * i);
-            if (out) V::store(out + k + N * i, v[i]);
+            v[i] = value(r->x, r->gain, r->bias, r->residual, k + N * i);
+            if (r->out) V::store(r->out + k + N * i, v[i]);
         }
-        if (act.first) finite &= quantise_block(v, act.first + k / 32 * act.step);
+        if (r->act.first) finite &= quantise_block(v, r->act.first + k / 32 * r->act.step);
+    }
+    // A row that ends within a block is never quantised.
+    for (size_t k = r->n / 32 * 32; k < r->n; k += N) {
+        const float *from[4] = {r->x, r->gain, r->bias, r->residual};
+        float part[4][N] = {{0}};
+        const size_t bytes = (r->n - k < N ? r->n - k : N) * sizeof(float);
+        for (int i = 0; i < 4; i++)
+            if (from[i]) from[i] = static_cast<float *>(memcpy(part[i], from[i] + k, bytes));
+        V::store(part[0], value(from[0], from[1], from[2], from[3], 0));
+        memcpy(r->out + k, part[0], bytes);
     }
     return finite;
 }
 
-static bool norm(cpu_norm kind, const float *x, size_t n, float eps, const float *gain, const float *bias, float *out,
-                 act_row act) {
-    float mean = 0;
-    if (kind == CPU_NORM_LAYER) mean = sum_lanes(x, n, [](F s, F v) { return V::add(s, v); }) / float(n);
-    const float squares = kind == CPU_NORM_LAYER ? sum_lanes(x, n,
-                                                             [&](F s, F v) {
-                                                                 F centred = V::sub(v, c(mean));
-                                                                 return V::fma(centred, centred, s);
-                                                             })
-                                                 : sum_lanes(x, n, [](F s, F v) { return V::fma(v, v, s); });
-    const float factor = 1.f / sqrtf(squares / float(n) + eps);
-    auto value = [&](F v, const float *g, const float *b) {
-        if (kind == CPU_NORM_LAYER) v = V::sub(v, c(mean));
-        v = V::mul(v, c(factor));
-        if (g) v = V::mul(v, V::load(g));
-        return b ? V::add(v, V::load(b)) : v;
+static bool norm(const norm_row *r) {
+    const bool centred = r->kind == CPU_NORM_LAYER;
+    const size_t n = r->n;
+    const F mean = c(centred ? sum_lanes(r->x, n, [](F s, F v) { return V::add(s, v); }) / float(n) : 0);
+    const float squares = centred ? sum_lanes(r->x, n,
+                                              [&](F s, F v) {
+                                                  F d = V::sub(v, mean);
+                                                  return V::fma(d, d, s);
+                                              })
+                                  : sum_lanes(r->x, n, [](F s, F v) { return V::fma(v, v, s); });
+    const F factor = c(1.f / sqrtf(squares / float(n) + r->eps));
+    auto value = [&](const float *x, const float *gain, const float *bias, const float *residual, size_t k) {
+        F v = V::load(x + k);
+        if (centred) v = V::sub(v, mean);
+        v = V::mul(v, factor);
+        if (gain) v = V::mul(v, V::load(gain + k));
+        if (bias) v = V::add(v, V::load(bias + k));
+        return residual ? V::add(V::load(residual + k), v) : v;
     };
-    bool finite = norm_row(
-        x, n, out, act, [&](F v, size_t k) { return value(v, gain ? gain + k : nullptr, bias ? bias + k : nullptr); });
-    for (size_t k = n / 32 * 32; k < n; k += N) { // a row that ends within a block is never quantised
-        float part[3][N] = {{0}};
-        const size_t bytes = (n - k < N ? n - k : N) * sizeof(float);
-        memcpy(part[0], x + k, bytes);
-        if (gain) memcpy(part[1], gain + k, bytes);
-        if (bias) memcpy(part[2], bias + k, bytes);
-        V::store(part[0], value(V::load(part[0]), gain ? part[1] : nullptr, bias ? part[2] : nullptr));
-        memcpy(out + k, part[0], bytes);
-    }
-    return finite && squares - squares == 0;
+    return norm_blocks(r, value) && squares - squares == 0;
 }
 
 // Scalar code: 0.1 % of a prompt's time. Vectors would need shuffles in every layer.

@@ -6,6 +6,7 @@
 // Every kernel gives the bits that CONTRACT.md defines, so a tier, a split into calls and a number of tokens never
 // show.
 #pragma once
+#include "backend/cpu/panel_kinds.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,20 +16,9 @@ constexpr uint32_t PANEL_ROWS = 16; // rows of a weight panel, and keys of a K p
 constexpr uint32_t MAX_TOKENS = 8;  // of one kernel call: what registers can hold
 constexpr uint32_t KEY_TILE = 64;
 
-enum panel_kind : uint8_t {
-    PANEL_F32,
-    PANEL_F16,
-    PANEL_BF16,
-    PANEL_Q4_0,
-    PANEL_Q4_1,
-    PANEL_Q5_0,
-    PANEL_Q5_1,
-    PANEL_Q8_0,
-    PANEL_Q4_K,
-    PANEL_Q5_K,
-    PANEL_Q6_K,
-    PANEL_KINDS
-};
+#define LLM_PANEL_KIND(name, kernel) PANEL_##name,
+enum panel_kind : uint8_t { LLM_PANEL_KINDS(LLM_PANEL_KIND) PANEL_KINDS };
+#undef LLM_PANEL_KIND
 
 // 32 activations of one token, quantised (CONTRACT.md section 3). The integer chains of formats whose codes have an
 // offset start at -offset * (sum of q): these products are kept ready, a shift per chain cost 5 % of a prompt's time.
@@ -73,6 +63,17 @@ struct tile_target {
 
 enum cpu_norm : uint8_t { CPU_NORM_RMS, CPU_NORM_LAYER };
 
+// One row, or one head: y = norm(x) * gain + bias + residual.
+struct norm_row {
+    cpu_norm kind;
+    const float *x;
+    size_t n;
+    float eps;
+    const float *gain, *bias, *residual; // NULL: none
+    float *out;                          // NULL when not wanted; may be x, or the residual
+    act_row act;                         // quantised; first is NULL when not wanted; n is a multiple of 32 then
+};
+
 // A run of key tiles for up to MAX_TOKENS queries that share a KV head. Queries see different numbers of keys.
 struct attention_pass {
     uint32_t n_queries;
@@ -97,9 +98,7 @@ struct cpu_kernels {
     bool (*activate)(cpu_activation act, const float *x, float *out, size_t n);
     bool (*add)(const float *x, const float *y, float *out, size_t n);
     bool (*quantise)(const float *x, size_t n_blocks, act_row out);
-    // out: [n] or NULL; act: first NULL when not wanted. gain, bias NULL: none.
-    bool (*norm)(cpu_norm kind, const float *x, size_t n, float eps, const float *gain, const float *bias, float *out,
-                 act_row act);
+    bool (*norm)(const norm_row *row);
 
     void (*rotate_neighbours)(float *head, const float *table, uint32_t n_rot); // table: n_rot / 2 pairs (cos, sin)
     void (*rotate_halves)(float *head, const float *table, uint32_t n_rot);
@@ -115,6 +114,8 @@ struct cpu_kernels {
     // Joins two runs of keys, the earlier one first; the result replaces the earlier.
     void (*attend_merge)(const attention_pass *earlier, const attention_pass *later);
     bool (*attend_finish)(const attention_pass *a); // out = out / sum
+
+    uint64_t (*dots)(uint64_t rounds); // see backend.h
 };
 
 extern const cpu_kernels kernels_avx2, kernels_avxvnni, kernels_avx512;

@@ -46,10 +46,12 @@ void run_embed(const cpu_job *job, cpu_range, cpu_range rows) {
     float *position = static_cast<float *>(job->scratch);
     for (uint32_t token = rows.begin; token < rows.end; token++) {
         float *out = f32_row(job, s->out, token);
-        if (job->p->tokens[token] >= 0)
+        if (job->p->tokens[token] >= 0) {
             embed_row(s->w, uint64_t(job->p->tokens[token]), out);
-        else
+            for (uint32_t k = 0; s->scale != 1 && k < n; k++) out[k] *= s->scale;
+        } else {
             memcpy(out, job->p->embd[token], n * sizeof(float));
+        }
         if (!s->w2) continue;
         embed_row(s->w2, uint64_t(job->p->pos[token]), position);
         job->kernels->add(out, position, out, n);
@@ -63,12 +65,22 @@ void run_rope_table(const cpu_job *job, cpu_range, cpu_range rows) {
 
 void run_norm(const cpu_job *job, cpu_range, cpu_range rows) {
     const plan_step *s = job->s;
-    const cpu_norm kind = s->norm == NORM_LAYER ? CPU_NORM_LAYER : CPU_NORM_RMS;
+    const uint32_t n = cols_of(job, s->in), group = s->group ? s->group : n;
+    norm_row r = {};
+    r.kind = s->norm == NORM_LAYER ? CPU_NORM_LAYER : CPU_NORM_RMS;
+    r.n = group;
+    r.eps = s->eps;
+    r.gain = s->gain ? s->gain->data : nullptr;
+    r.bias = s->bias ? s->bias->data : nullptr;
     for (uint32_t row = rows.begin; row < rows.end; row++)
-        check(job,
-              job->kernels->norm(kind, f32_row(job, s->in, row), cols_of(job, s->in), s->eps,
-                                 s->gain ? s->gain->data : nullptr, s->bias ? s->bias->data : nullptr,
-                                 s->out >= 0 ? f32_row(job, s->out, row) : nullptr, act8_row(job, s->out_act8, row)));
+        for (uint32_t k = 0; k < n; k += group) {
+            r.x = f32_row(job, s->in, row) + k;
+            if (s->residual >= 0) r.residual = f32_row(job, s->residual, row) + k;
+            if (s->out >= 0) r.out = f32_row(job, s->out, row) + k;
+            r.act = act8_row(job, s->out_act8, row);
+            if (r.act.first) r.act.first += k / 32 * r.act.step;
+            check(job, job->kernels->norm(&r));
+        }
 }
 
 void run_quantise(const cpu_job *job, cpu_range, cpu_range rows) {

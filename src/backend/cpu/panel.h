@@ -15,10 +15,23 @@
 //   Q5_0        32      352    f16 d[16]; nibbles; one-bit block: bit 4                (d * (code - 16))
 //   Q5_1        32      384    f16 d[16], m[16]; nibbles; one-bit block                (d * code + m)
 //   Q8_0        32      544    f16 d[16]; 8 groups of s8                               (d * code)
+//   Q2_K        256     1344   f16 d[16], dmin[16]; u8 [16][16]: scale | minimum << 4; 8 two-bit blocks
+//   Q3_K        256     1824   f16 d[16]; s8 scale[16][16]; 8 x {two-bit block; one-bit block: bit 2}  (code - 4)
 //   Q4_K        256     2368   f16 d[16], dmin[16]; u8 scale[8][16], minimum[8][16]; 8 nibble blocks
 //   Q5_K        256     2880   as Q4_K, each nibble block followed by its one-bit block
 //   Q6_K        256     3360   f16 d[16]; s8 scale[16][16]; 8 x {nibbles; two-bit block: bits 4, 5}  (code - 32)
+//   IQ4_NL      32      288    f16 d[16]; nibbles                                      (d * values_iq4[code])
+//   IQ4_XS      256     2208   f16 d[16]; s8 scale[8][16]; 8 nibble blocks
+//   MXFP4       32      272    u8 e[16]; nibbles                                       (2^(e - 128) * values_fp4[code])
+//   NVFP4       64      576    u8 d[4][16], 0 to 0x7f all being numbers; 2 nibble blocks (values_fp4)
+//   Q1_0        128     288    f16 d[16]; 4 one-bit blocks                             (d * (2 * code - 1))
+//   Q2_0        64      288    f16 d[16]; 2 two-bit blocks                             (d * (code - 1))
+//   TQ2_0       256     1056   f16 d[16]; 8 two-bit blocks                             (d * (code - 1))
+//   TQ1_0       256     928    f16 d[16]; triples [8][64], pairs [4][64], bits [2][64] (d * (trit - 1)): byte 4 r + i
+//                              of triples [b] has the nibbles of values 32 b + 4 j + i, j = 0..2 and 3..5, nibble b % 2
+//                              of pairs [b / 2] those of j = 6, 7, bits 2 (b % 4) of bits [b / 4] the bits (trits.h)
 //
+// Packed files hold panels as they are: a layout that changes needs a new GGUF_PACKED_VERSION.
 // The last panel of a matrix is filled up with rows of zero bytes, which are zeros in every format.
 #pragma once
 #include "backend/cpu/kernels.h"

@@ -89,7 +89,14 @@ struct V {
     INLINE Q high_nibbles(Q v) { return _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15)); }
     template <int S, int MASK> INLINE Q add_bits(Q h, Q q) {
         Q t = S >= 0 ? _mm256_slli_epi16(h, S < 0 ? 0 : S) : _mm256_srli_epi16(h, S < 0 ? -S : 0);
-        return _mm256_or_si256(_mm256_and_si256(t, _mm256_set1_epi8(MASK)), q);
+        return _mm256_or_si256(_mm256_and_si256(t, _mm256_set1_epi8((char)MASK)), q);
+    }
+    template <int S, int MASK> INLINE Q bits_of(Q h) {
+        Q t = S >= 0 ? _mm256_slli_epi16(h, S < 0 ? 0 : S) : _mm256_srli_epi16(h, S < 0 ? -S : 0);
+        return _mm256_and_si256(t, _mm256_set1_epi8((char)MASK));
+    }
+    INLINE Q lookup(const uint8_t *table, Q q) {
+        return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table)), q);
     }
     INLINE Q four(const int8_t *p) {
         int32_t v;
@@ -109,8 +116,8 @@ struct V {
             for (int u = 0; u < TOKENS; u++)
                 acc[u] = _mm256_dpbusd_avx_epi32(acc[u], q[g], four(a + u * sizeof(act_block) + 4 * g));
     }
-    template <int TOKENS> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) {
-        dot<255, 8, TOKENS>(acc, q, a);
+    template <int TOKENS, int GROUPS = 8> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) {
+        dot<255, GROUPS, TOKENS>(acc, q, a);
     }
 #else
     static constexpr int TOGETHER = 2;
@@ -119,7 +126,7 @@ struct V {
     // vpmaddubsw saturates: as many groups are added in int16 as cannot reach its end (a pair of products is at most
     // 2 * 127 * MAX).
     template <int MAX, int GROUPS, int TOKENS> INLINE void dot(I *acc, const Q *q, const int8_t *a) {
-        constexpr int SHARED = 32767 / (MAX * 254);
+        constexpr int FIT = 32767 / (MAX * 254), SHARED = FIT < GROUPS ? FIT : GROUPS;
 #pragma GCC unroll 8
         for (int u = 0; u < TOKENS; u++) {
             const int8_t *x = a + u * sizeof(act_block);
@@ -134,11 +141,11 @@ struct V {
         }
     }
     // Signed codes as |code| <= 128 with the sign moved to the activation, which is never -128: 2 * 128 * 127 fits.
-    template <int TOKENS> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) {
+    template <int TOKENS, int GROUPS = 8> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) {
 #pragma GCC unroll 8
         for (int u = 0; u < TOKENS; u++)
 #pragma GCC unroll 8
-            for (int g = 0; g < 8; g++) {
+            for (int g = 0; g < GROUPS; g++) {
                 Q x = _mm256_sign_epi8(four(a + u * sizeof(act_block) + 4 * g), q[g]);
                 acc[u] = iadd(acc[u], pairs(_mm256_maddubs_epi16(_mm256_abs_epi8(q[g]), x)));
             }

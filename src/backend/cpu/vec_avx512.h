@@ -90,7 +90,16 @@ struct V {
     // q | ((h << S) & MASK), byte by byte; S may be negative, MASK drops what comes from the neighbouring byte.
     template <int S, int MASK> INLINE Q add_bits(Q h, Q q) {
         Q t = S >= 0 ? _mm512_slli_epi16(h, S < 0 ? 0 : S) : _mm512_srli_epi16(h, S < 0 ? -S : 0);
-        return _mm512_ternarylogic_epi32(t, _mm512_set1_epi8(MASK), q, 0xEA);
+        return _mm512_ternarylogic_epi32(t, _mm512_set1_epi8((char)MASK), q, 0xEA);
+    }
+    // (h << S) & MASK, byte by byte, S and MASK as in add_bits.
+    template <int S, int MASK> INLINE Q bits_of(Q h) {
+        Q t = S >= 0 ? _mm512_slli_epi16(h, S < 0 ? 0 : S) : _mm512_srli_epi16(h, S < 0 ? -S : 0);
+        return _mm512_and_si512(t, _mm512_set1_epi8((char)MASK));
+    }
+    // table[q] of 16 bytes, byte by byte, for q < 16; 0 where the top bit of q is set.
+    INLINE Q lookup(const uint8_t *table, Q q) {
+        return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)table)), q);
     }
     // Signed codes become unsigned for vpdpbusd, 128 larger.
     static constexpr int SIGNED_OFFSET = 128; // what signed_codes() adds
@@ -122,8 +131,8 @@ struct V {
 #pragma GCC unroll 8
             for (int u = 0; u < TOKENS; u++) dot4(acc[u], q[g], a + u * sizeof(act_block) + 4 * g);
     }
-    template <int TOKENS> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) {
-        dot<255, 8, TOKENS>(acc, q, a);
+    template <int TOKENS, int GROUPS = 8> INLINE void dot_signed(I *acc, const Q *q, const int8_t *a) {
+        dot<255, GROUPS, TOKENS>(acc, q, a);
     }
 };
 

@@ -140,12 +140,21 @@ size_t ref_kv_row_bytes(kv_element type, uint32_t head) {
     return format_bytes(kv_format(type), kv_row_cols(type, head));
 }
 
+static bool norm_heads(const plan_step *s, const weight_vector *gain, float *x, uint32_t n_heads) {
+    bool finite = true;
+    uint32_t n = s->attention.head_k;
+    for (uint32_t h = 0; gain && h < n_heads; h++)
+        finite &= ref_norm(NORM_RMS, x + h * n, n, s->eps, gain->data, nullptr, x + h * n);
+    return finite;
+}
+
 void ref_rope_store(const pass *p, uint32_t step, uint32_t token) {
     const plan_step *s = &p->program->steps[step];
     const attention_spec &a = s->attention;
     float *q = pass_f32(p, s->in) + (size_t)token * a.n_head * a.head_k;
     float *k = pass_f32(p, s->in2) + (size_t)token * a.n_head_kv * a.head_k;
     const float *v = pass_f32(p, s->in3) + (size_t)token * a.n_head_kv * a.head_v;
+    bool finite = norm_heads(s, s->q_gain, q, a.n_head) & norm_heads(s, s->k_gain, k, a.n_head_kv);
     if (s->table >= 0) {
         const rope_spec *rope = &p->program->ropes[s->rope];
         const float *table = pass_f32(p, s->table) + (size_t)token * rope->n_rot;
@@ -158,7 +167,6 @@ void ref_rope_store(const pass *p, uint32_t step, uint32_t token) {
     }
     uint32_t place = (uint32_t)p->place[token], cell = place % KV_BLOCK;
     block_view kv = view(p, &p->runs[p->run_of_token[token]], a.kv_layer, place);
-    bool finite = true;
     for (uint32_t h = 0; h < a.n_head_kv; h++) {
         uint8_t *to_k = cell_row(kv.k, p->kv->type_k, a.n_head_kv, a.head_k, cell, h);
         uint8_t *to_v = cell_row(kv.v, p->kv->type_v, a.n_head_kv, a.head_v, cell, h);

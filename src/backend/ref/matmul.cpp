@@ -1,7 +1,7 @@
 // Matrix times activations, CONTRACT.md sections 3, 4 and 5.
+#include "backend/ref/groups.h"
 #include "backend/ref/ref.h"
 #include "core/fmath.h"
-#include "quant/blocks.h"
 #include <math.h>
 #include <string.h>
 
@@ -9,148 +9,31 @@ namespace llm {
 
 namespace {
 
-// 32 neighbouring weights of a row as the contract sees them: value[k] = d * factor[k / 16] * code[k] + minimum.
-struct weight_group {
-    int code[32];
-    int factor[2];
-    float d;
-    bool has_minimum;
-    float minimum;
-};
-
-void plain_group(weight_group *g, uint16_t d) {
-    g->factor[0] = g->factor[1] = 1;
-    g->d = f16_to_f32(d);
-    g->has_minimum = false;
-    g->minimum = 0;
-}
-
-void set_minimum(weight_group *g, float minimum) {
-    g->has_minimum = true;
-    g->minimum = minimum;
-}
-
-void low_high_nibbles(const uint8_t q[16], int code[32]) {
-    for (int i = 0; i < 16; i++) {
-        code[i] = q[i] & 15;
-        code[16 + i] = q[i] >> 4;
-    }
-}
-
-void fifth_bits(const uint8_t high[4], int code[32]) {
-    uint32_t bits;
-    memcpy(&bits, high, 4);
-    for (int i = 0; i < 32; i++) code[i] |= (int)(bits >> i & 1) << 4;
-}
-
-void group_q4_0(const void *block, int, weight_group *g) {
-    auto *b = (const block_q4_0 *)block;
-    plain_group(g, b->d);
-    low_high_nibbles(b->q, g->code);
-    for (int &code : g->code) code -= 8;
-}
-
-void group_q4_1(const void *block, int, weight_group *g) {
-    auto *b = (const block_q4_1 *)block;
-    plain_group(g, b->d);
-    set_minimum(g, f16_to_f32(b->m));
-    low_high_nibbles(b->q, g->code);
-}
-
-void group_q5_0(const void *block, int, weight_group *g) {
-    auto *b = (const block_q5_0 *)block;
-    plain_group(g, b->d);
-    low_high_nibbles(b->q, g->code);
-    fifth_bits(b->high, g->code);
-    for (int &code : g->code) code -= 16;
-}
-
-void group_q5_1(const void *block, int, weight_group *g) {
-    auto *b = (const block_q5_1 *)block;
-    plain_group(g, b->d);
-    set_minimum(g, f16_to_f32(b->m));
-    low_high_nibbles(b->q, g->code);
-    fifth_bits(b->high, g->code);
-}
-
-void group_q8_0(const void *block, int, weight_group *g) {
-    auto *b = (const block_q8_0 *)block;
-    plain_group(g, b->d);
-    for (int i = 0; i < 32; i++) g->code[i] = b->q[i];
-}
-
-// d * scale and dmin * minimum are exact: 11 + 6 bits.
-void scale_minimum_k4(uint16_t d, uint16_t dmin, const uint8_t packed[12], int group, weight_group *g) {
-    uint8_t scales[8], minima[8];
-    unpack_scales_k4(packed, scales, minima);
-    plain_group(g, d);
-    g->d = g->d * (float)scales[group];
-    set_minimum(g, -(f16_to_f32(dmin) * (float)minima[group]));
-}
-
-void nibbles_k4(const uint8_t *q, int group, int code[32]) {
-    for (int i = 0; i < 32; i++) code[i] = q[group / 2 * 32 + i] >> (group % 2 * 4) & 15;
-}
-
-void group_q4_k(const void *block, int group, weight_group *g) {
-    auto *b = (const block_q4_K *)block;
-    scale_minimum_k4(b->d, b->dmin, b->scales, group, g);
-    nibbles_k4(b->q, group, g->code);
-}
-
-void group_q5_k(const void *block, int group, weight_group *g) {
-    auto *b = (const block_q5_K *)block;
-    scale_minimum_k4(b->d, b->dmin, b->scales, group, g);
-    nibbles_k4(b->q, group, g->code);
-    for (int i = 0; i < 32; i++) g->code[i] |= (b->high[i] >> group & 1) << 4;
-}
-
-void group_q6_k(const void *block, int group, weight_group *g) {
-    auto *b = (const block_q6_K *)block;
-    plain_group(g, b->d);
-    int half = group / 4, j = group % 4;
-    for (int i = 0; i < 32; i++) {
-        int low = b->low[64 * half + 32 * (j % 2) + i] >> (j / 2 * 4) & 15;
-        int high = b->high[32 * half + i] >> (2 * j) & 3;
-        g->code[i] = (low | high << 4) - 32;
-    }
-    g->factor[0] = b->scales[2 * group];
-    g->factor[1] = b->scales[2 * group + 1];
-}
-
-struct group_decoder {
-    format_id format;
-    void (*decode)(const void *block, int group, weight_group *out);
-};
-const group_decoder decoders[] = {
-    {FORMAT_Q4_0, group_q4_0}, {FORMAT_Q4_1, group_q4_1}, {FORMAT_Q5_0, group_q5_0}, {FORMAT_Q5_1, group_q5_1},
-    {FORMAT_Q8_0, group_q8_0}, {FORMAT_Q4_K, group_q4_k}, {FORMAT_Q5_K, group_q5_k}, {FORMAT_Q6_K, group_q6_k},
-};
-
-const group_decoder *find_decoder(format_id format) {
-    for (const group_decoder &d : decoders)
-        if (d.format == format) return &d;
-    return nullptr;
-}
-
 float add_group(const weight_group *g, const ref_act8 *x, float acc) {
-    int sum[2] = {0, 0}, total = 0;
+    int dot[2] = {0, 0}, sum[2] = {0, 0};
     for (int k = 0; k < 32; k++) {
-        sum[k / 16] += g->code[k] * x->q[k];
-        total += x->q[k];
+        dot[k / 16] += g->code[k] * x->q[k];
+        sum[k / 16] += x->q[k];
     }
-    acc = fmaf(g->d * x->d, (float)(g->factor[0] * sum[0] + g->factor[1] * sum[1]), acc);
-    if (g->has_minimum) acc = fmaf(g->minimum, x->d * (float)total, acc);
+    if (g->apart) {
+        acc = fmaf(g->d[0] * x->d, (float)dot[0], acc);
+        acc = fmaf(g->d[1] * x->d, (float)dot[1], acc);
+    } else {
+        acc = fmaf(g->d[0] * x->d, (float)(g->factor[0] * dot[0] + g->factor[1] * dot[1]), acc);
+    }
+    if (g->minima == weight_group::ONE_MINIMUM) acc = fmaf(g->minimum, x->d * (float)(sum[0] + sum[1]), acc);
+    if (g->minima == weight_group::TWO_MINIMA)
+        acc = fmaf(g->minimum * x->d, (float)(g->minimum_factor[0] * sum[0] + g->minimum_factor[1] * sum[1]), acc);
     return acc;
 }
 
 float dot_quantised(const block_format *format, const void *row, uint32_t cols, const ref_act8 *x) {
-    const group_decoder *decoder = find_decoder(format->id);
+    group_decoder *decode = find_group_decoder(format->id);
     uint32_t groups = format->block_size / 32;
     float acc = 0;
     for (uint32_t i = 0; i < cols / 32; i++) {
         weight_group g;
-        decoder->decode((const uint8_t *)row + (size_t)(i / groups) * format->block_bytes, (int)(i % groups), &g);
+        decode((const uint8_t *)row + (size_t)(i / groups) * format->block_bytes, (int)(i % groups), &g);
         acc = add_group(&g, &x[i], acc);
     }
     return acc;
@@ -163,8 +46,10 @@ const void *weight_row(const weight *w, uint64_t row) {
 float dot(const pass *p, const plan_step *s, const weight *w, uint64_t row, uint32_t token) {
     const ref_act8 *x8 = nullptr;
     const float *x32 = nullptr;
-    if (w->format->quantised) x8 = (const ref_act8 *)pass_act8(p, s->in) + (size_t)token * (w->cols / 32);
-    else x32 = pass_f32(p, s->in) + (size_t)token * w->cols;
+    if (w->format->quantised)
+        x8 = (const ref_act8 *)pass_act8(p, s->in) + (size_t)token * (w->cols / 32);
+    else
+        x32 = pass_f32(p, s->in) + (size_t)token * w->cols;
     return ref_dot_row(w->format, weight_row(w, row), (uint32_t)w->cols, x8, x32);
 }
 

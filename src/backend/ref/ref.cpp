@@ -1,3 +1,4 @@
+#include "backend/ref/groups.h"
 #include "backend/ref/ref.h"
 #include "core/fmath.h"
 #include "graph/rope.h"
@@ -20,6 +21,19 @@ float ref_sum_of_squares(const float *x, uint32_t n) {
     for (uint32_t half = 8; half; half /= 2)
         for (uint32_t j = 0; j < half; j++) s[j] = s[j] + s[j + half];
     return s[0];
+}
+
+bool ref_norm(norm_kind kind, const float *x, uint32_t n, float eps, const float *gain, const float *bias, float *y) {
+    float mean = kind == NORM_LAYER ? ref_sum(x, n) / (float)n : 0.0f;
+    for (uint32_t k = 0; k < n; k++) y[k] = kind == NORM_LAYER ? x[k] - mean : x[k];
+    float squares = ref_sum_of_squares(y, n);
+    float inverse = 1.0f / sqrtf(squares / (float)n + eps);
+    for (uint32_t k = 0; k < n; k++) {
+        y[k] = y[k] * inverse;
+        if (gain) y[k] = y[k] * gain[k];
+        if (bias) y[k] = y[k] + bias[k];
+    }
+    return isfinite(squares);
 }
 
 float ref_activate(activation act, float x) {
@@ -47,28 +61,26 @@ void dequantise_row(const weight *w, uint64_t row, float *out) {
 void embed(const pass *p, const plan_step *s, uint32_t token, float *scratch) {
     float *out = row_of_output(p, s->out, token);
     uint32_t n = (uint32_t)s->w->cols;
-    if (p->tokens[token] >= 0) dequantise_row(s->w, (uint64_t)p->tokens[token], out);
-    else memcpy(out, p->embd[token], n * sizeof(float));
+    if (p->tokens[token] >= 0) {
+        dequantise_row(s->w, (uint64_t)p->tokens[token], out);
+        for (uint32_t k = 0; k < n; k++) out[k] = out[k] * s->scale;
+    } else {
+        memcpy(out, p->embd[token], n * sizeof(float));
+    }
     if (!s->w2) return;
     dequantise_row(s->w2, (uint64_t)p->pos[token], scratch);
     for (uint32_t k = 0; k < n; k++) out[k] = out[k] + scratch[k];
 }
 
-// RMS: (x * (1 / sqrt(ss/n + eps))) * gain. Layer: the same of x - mean, then + bias. Every operation rounds.
+// A row, or one group of it after the other; then the residual is added.
 void norm(const pass *p, uint32_t step, uint32_t row, float *y) {
     const plan_step *s = &p->program->steps[step];
-    const float *x = row_of(p, s->in, row);
-    uint32_t n = p->program->buffers[s->in].cols;
-    float mean = s->norm == NORM_LAYER ? ref_sum(x, n) / (float)n : 0.0f;
-    for (uint32_t k = 0; k < n; k++) y[k] = s->norm == NORM_LAYER ? x[k] - mean : x[k];
-    float squares = ref_sum_of_squares(y, n);
-    if (!isfinite(squares)) pass_report_bad(p, step);
-    float inverse = 1.0f / sqrtf(squares / (float)n + s->eps);
-    for (uint32_t k = 0; k < n; k++) {
-        y[k] = y[k] * inverse;
-        if (s->gain) y[k] = y[k] * s->gain->data[k];
-        if (s->bias) y[k] = y[k] + s->bias->data[k];
-    }
+    const float *x = row_of(p, s->in, row), *gain = s->gain ? s->gain->data : nullptr;
+    uint32_t n = p->program->buffers[s->in].cols, group = s->group ? s->group : n;
+    for (uint32_t k = 0; k < n; k += group)
+        if (!ref_norm(s->norm, x + k, group, s->eps, gain, s->bias ? s->bias->data : nullptr, y + k))
+            pass_report_bad(p, step);
+    for (uint32_t k = 0; s->residual >= 0 && k < n; k++) y[k] = row_of(p, s->residual, row)[k] + y[k];
     if (s->out >= 0) memcpy(row_of_output(p, s->out, row), y, n * sizeof(float));
     if (s->out_act8 >= 0) ref_quantise_row(y, n, act8_row(p, s->out_act8, row));
 }
@@ -86,7 +98,9 @@ void elementwise(const pass *p, const plan_step *s, uint32_t row) {
 }
 
 bool ref_available() { return true; }
-bool ref_supports(const block_format *format) { return format->dequantise != nullptr; }
+bool ref_supports(const block_format *format) {
+    return format->dequantise && (!format->quantised || find_group_decoder(format->id));
+}
 size_t ref_weight_bytes(const block_format *format, uint64_t rows, uint64_t cols) {
     return (rows * format_bytes(format, cols) + 63) / 64 * 64;
 }
@@ -116,9 +130,12 @@ size_t ref_kv_v_bytes(const kv_layer_shape *layer, kv_element type) {
 uint32_t ref_n_chunks(const pass *p, uint32_t step, uint32_t) {
     const plan_step *s = &p->program->steps[step];
     switch (s->op) {
-    case OP_LINEAR: case OP_GLU_LINEAR: return (uint32_t)((s->w->rows + REF_ROWS - 1) / REF_ROWS);
+    case OP_LINEAR:
+    case OP_GLU_LINEAR: return (uint32_t)((s->w->rows + REF_ROWS - 1) / REF_ROWS);
     case OP_ATTENTION: return p->n_tokens * s->attention.n_head_kv;
-    case OP_EMBED: case OP_ROPE_TABLE: case OP_ROPE_STORE: return p->n_tokens;
+    case OP_EMBED:
+    case OP_ROPE_TABLE:
+    case OP_ROPE_STORE: return p->n_tokens;
     default: return pass_rows(p, s->out >= 0 ? s->out : s->out_act8);
     }
 }
@@ -146,8 +163,23 @@ void ref_run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t, void 
 
 } // namespace
 
-const backend backend_ref = {"ref", ref_available, ref_supports, ref_weight_bytes, 1, ref_pack, ref_act8_bytes,
-                             ref_scratch_bytes, false, ref_shared_bytes, ref_begin_pass, ref_kv_k_bytes, ref_kv_v_bytes,
-                             ref_n_chunks, ref_run_chunk};
+const backend backend_ref = {"ref",
+                             ref_available,
+                             ref_supports,
+                             ref_weight_bytes,
+                             1,
+                             ref_pack,
+                             ref_act8_bytes,
+                             ref_scratch_bytes,
+                             false,
+                             ref_shared_bytes,
+                             ref_begin_pass,
+                             ref_kv_k_bytes,
+                             ref_kv_v_bytes,
+                             ref_n_chunks,
+                             ref_run_chunk,
+                             false,
+                             nullptr,
+                             nullptr};
 
 } // namespace llm

@@ -18,6 +18,10 @@ void ref_quantise_row(const float *x, uint32_t cols, ref_act8 *out);
 float ref_sum(const float *x, uint32_t n);
 float ref_sum_of_squares(const float *x, uint32_t n);
 
+// RMS: (x * (1 / sqrt(ss/n + eps))) * gain. Layer: the same of x - mean, then + bias. Every operation rounds. gain,
+// bias NULL: none; y may be x. False when the sum is not finite.
+bool ref_norm(norm_kind kind, const float *x, uint32_t n, float eps, const float *gain, const float *bias, float *y);
+
 // y = W x for one weight row in the file's format. Exactly one of x8 and x32 is read.
 float ref_dot_row(const block_format *format, const void *row, uint32_t cols, const ref_act8 *x8, const float *x32);
 // Chains of 32 by fma from +0, added in order ("order B").

@@ -32,19 +32,27 @@ void scale_yarn(const hparams *h, rope_spec *rope) {
 
 } // namespace
 
-rope_spec family_rope(const model *m, rope_style style) {
-    const hparams *h = &m->h;
+// base^(-2i/n), divided by the model's factor for the pair where it has them.
+static rope_spec own_frequencies(const model *m, double base) {
     rope_spec rope;
-    rope.style = style;
-    rope.n_rot = (uint32_t)h->n_rot;
-    rope_plain_frequencies(h->rope_freq_base, rope.n_rot, &rope.frequency);
+    rope.style = m->kind->rope;
+    rope.n_rot = (uint32_t)m->h.n_rot;
+    rope_plain_frequencies(base, rope.n_rot, &rope.frequency);
     if (const weight_vector *factors = model_vector(m, ROLE_ROPE_FREQS))
         for (size_t i = 0; i < rope.frequency.size(); i++) rope.frequency[i] = rope.frequency[i] / factors->data[i];
+    return rope;
+}
+
+rope_spec family_rope(const model *m) {
+    const hparams *h = &m->h;
+    rope_spec rope = own_frequencies(m, h->rope_freq_base);
     if (h->scaling == ROPE_SCALE_LINEAR)
         for (double &f : rope.frequency) f = f / h->scaling_factor;
     if (h->scaling == ROPE_SCALE_YARN) scale_yarn(h, &rope);
     return rope;
 }
+
+rope_spec family_local_rope(const model *m) { return own_frequencies(m, m->h.local_rope_base); }
 
 attention_spec family_attention(const model *m, uint32_t layer) {
     const hparams *h = &m->h;
@@ -53,8 +61,9 @@ attention_spec family_attention(const model *m, uint32_t layer) {
     a.n_head_kv = (uint32_t)h->n_head_kv;
     a.head_k = (uint32_t)h->head_k;
     a.head_v = (uint32_t)h->head_v;
-    a.scale = (float)(1.0 / sqrt_f64((double)h->head_k));
+    a.scale = (float)h->attention_scale;
     a.kv_layer = layer;
+    a.window = h->layers[layer].window;
     return a;
 }
 
@@ -64,11 +73,25 @@ value_id family_linear(const model *m, graph *g, uint32_t layer, const char *wha
     return graph_linear(g, layer_name(layer, what), x, model_matrix(m, matrix, layer), model_vector(m, bias, layer));
 }
 
+value_id family_norm(const model *m, graph *g, uint32_t layer, const char *what, value_id x, role gain, role bias) {
+    const weight_vector *w = model_vector(m, gain, layer);
+    if (!w) return x;
+    return graph_norm(g, layer_name(layer, what), x, m->kind->norm, w, model_vector(m, bias, layer),
+                      (float)m->h.norm_eps);
+}
+
+value_id family_head_norm(const model *m, graph *g, uint32_t layer, const char *what, value_id x, role gain) {
+    const weight_vector *w = model_vector(m, gain, layer);
+    return w ? graph_head_norm(g, layer_name(layer, what), x, w, (float)m->h.norm_eps) : x;
+}
+
 value_id family_self_attention(const model *m, graph *g, uint32_t layer, value_id x, value_id rope_table,
                                value_id *residual) {
     value_id q = family_linear(m, g, layer, "attn_q", x, ROLE_ATTN_Q, ROLE_ATTN_Q_BIAS);
     value_id k = family_linear(m, g, layer, "attn_k", x, ROLE_ATTN_K, ROLE_ATTN_K_BIAS);
     value_id v = family_linear(m, g, layer, "attn_v", x, ROLE_ATTN_V, ROLE_ATTN_V_BIAS);
+    q = family_head_norm(m, g, layer, "attn_q_norm", q, ROLE_ATTN_Q_NORM);
+    k = family_head_norm(m, g, layer, "attn_k_norm", k, ROLE_ATTN_K_NORM);
     value_id a = graph_attention(g, layer_name(layer, "attn"), q, k, v, rope_table, family_attention(m, layer));
     // Past the last layer's attention only the rows of wanted tokens matter.
     if (layer + 1 == m->h.n_layer) {
@@ -78,8 +101,19 @@ value_id family_self_attention(const model *m, graph *g, uint32_t layer, value_i
     return family_linear(m, g, layer, "attn_output", a, ROLE_ATTN_OUT, ROLE_ATTN_OUT_BIAS);
 }
 
-void family_head(const model *m, graph *g, value_id x, norm_kind norm) {
-    g->hidden = graph_norm(g, "output_norm", x, norm, model_vector(m, ROLE_OUTPUT_NORM),
+value_id family_feed_forward(const model *m, graph *g, uint32_t layer, value_id x) {
+    value_id h = family_linear(m, g, layer, "ffn_up", x, ROLE_FFN_UP, ROLE_FFN_UP_BIAS);
+    if (model_matrix(m, ROLE_FFN_GATE, layer)) {
+        value_id gate = family_linear(m, g, layer, "ffn_gate", x, ROLE_FFN_GATE, ROLE_FFN_GATE_BIAS);
+        h = graph_glu(g, layer_name(layer, "ffn_glu"), gate, h, m->kind->act);
+    } else {
+        h = graph_activate(g, layer_name(layer, "ffn_act"), h, m->kind->act);
+    }
+    return family_linear(m, g, layer, "ffn_down", h, ROLE_FFN_DOWN, ROLE_FFN_DOWN_BIAS);
+}
+
+void family_head(const model *m, graph *g, value_id x) {
+    g->hidden = graph_norm(g, "output_norm", x, m->kind->norm, model_vector(m, ROLE_OUTPUT_NORM),
                            model_vector(m, ROLE_OUTPUT_NORM_BIAS), (float)m->h.norm_eps);
     const weight *head = model_matrix(m, ROLE_OUTPUT);
     if (!head) head = model_matrix(m, ROLE_TOKEN_EMBD);

@@ -50,7 +50,7 @@ arm64:
 		"\`sh tools/setup.sh arm64\` fetches them" >&2; exit 1; }
 	@$(run_cmake) -G "Unix Makefiles" -S . -B build-arm64 -DCMAKE_TOOLCHAIN_FILE=cmake/arm64.cmake \
 		-DLLM_BUILD_TESTS=ON -DLLM_BUILD_TOOL=OFF $(cmake_flags) >/dev/null
-	@$(run_cmake) --build build-arm64 -j $(jobs) --target llm_static llm_tests
+	@$(run_cmake) --build build-arm64 -j $(jobs) --target llm_static llm_shared llm_tests
 	@cd build-arm64 && ctest -L arm64 --output-on-failure $(ctest_flags)
 
 install: all

@@ -36,9 +36,17 @@ void kv_shape_finish(kv_shape *shape, const backend *b) {
 const backend *const *backend_table() {
     static const backend *const table[] = {
 #if defined(__x86_64__) || defined(_M_X64)
-        &backend_avx512, &backend_avxvnni, &backend_avx2,
+        &backend_avx512,
+        &backend_avxvnni,
+        &backend_avx2,
+#elif defined(__aarch64__)
+        &backend_neon_i8mm,
+        &backend_neon_dotprod,
+        &backend_neon,
 #endif
-        &backend_ref, nullptr};
+        &backend_ref,
+        nullptr
+    };
     return table;
 }
 

@@ -1,8 +1,15 @@
 // Feature bits: Intel SDM volume 2, CPUID leaves 1 and 7; XCR0: volume 1, section 13.3.
+// On Arm the system says what all cores have in common and what it saves: Documentation/arch/arm64/elf_hwcaps.rst of
+// Linux, "Determining instruction set characteristics" of Apple's developer documentation.
 #include "core/cpu.h"
 #include <stdint.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <stddef.h>
+#include <sys/sysctl.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace llm {
@@ -50,18 +57,51 @@ cpu_features detect() {
 
 } // namespace
 
+#elif defined(__aarch64__)
+
+namespace {
+
+#if defined(__APPLE__)
+bool has(const char *feature) {
+    int value = 0;
+    size_t size = sizeof value;
+    return sysctlbyname(feature, &value, &size, nullptr, 0) == 0 && value != 0;
+}
+bool has_neon() { return true; }
+bool has_dotprod() { return has("hw.optional.arm.FEAT_DotProd"); }
+bool has_i8mm() { return has("hw.optional.arm.FEAT_I8MM"); }
+#elif defined(__linux__)
+// Numbers, because headers older than a feature lack its name.
+bool has_neon() { return getauxval(AT_HWCAP) & 1ul << 1; }     // ASIMD
+bool has_dotprod() { return getauxval(AT_HWCAP) & 1ul << 20; } // ASIMDDP
+bool has_i8mm() { return getauxval(AT_HWCAP2) & 1ul << 13; }   // I8MM
+#else
+bool has_neon() { return true; }
+bool has_dotprod() { return false; }
+bool has_i8mm() { return false; }
+#endif
+
+cpu_features detect() {
+    cpu_features found = {};
+    found.neon = has_neon();
+    found.dotprod = found.neon && has_dotprod();
+    found.i8mm = found.dotprod && has_i8mm();
+    return found;
+}
+
+} // namespace
+
+#else
+
+namespace {
+cpu_features detect() { return {}; }
+} // namespace
+
+#endif
+
 const cpu_features *cpu() {
     static const cpu_features features = detect();
     return &features;
 }
-
-#else
-
-const cpu_features *cpu() {
-    static const cpu_features features = {};
-    return &features;
-}
-
-#endif
 
 } // namespace llm

@@ -81,7 +81,7 @@ void write_vocabulary(synth *s) {
 
 void write_numbers(synth *s) {
     const synth_shape *h = s->shape;
-    bool rms = family_find(h->architecture)->rules.eps == EPS_RMS;
+    bool rms = family_eps(family_find(h->architecture)) == EPS_RMS;
     const synth_key common[] = {
         {"block_count", (double)h->n_layer, true},
         {"context_length", (double)h->n_ctx, true},

@@ -16,6 +16,10 @@ inline std::vector<test_tier> test_tiers() {
     if (backend_avx512.available()) tiers.push_back({&backend_avx512, &kernels_avx512});
     if (backend_avxvnni.available()) tiers.push_back({&backend_avxvnni, &kernels_avxvnni});
     if (backend_avx2.available()) tiers.push_back({&backend_avx2, &kernels_avx2});
+#elif defined(__aarch64__)
+    if (backend_neon_i8mm.available()) tiers.push_back({&backend_neon_i8mm, &kernels_neon_i8mm});
+    if (backend_neon_dotprod.available()) tiers.push_back({&backend_neon_dotprod, &kernels_neon_dotprod});
+    if (backend_neon.available()) tiers.push_back({&backend_neon, &kernels_neon});
 #endif
     return tiers;
 }

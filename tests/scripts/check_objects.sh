@@ -3,10 +3,12 @@
 #  - no call that prints, ends the process, reads the environment or takes its numbers from the C library's mathematics
 #    (logits must not depend on it; fused multiply-add, rounding and square roots are exact everywhere);
 #  - outside of namespace llm only llm_* is defined; the shared library shows only llm_*;
-#  - no wide registers outside of the files of a CPU tier: they would crash smaller machines.
+#  - no instruction beyond x86-64 or armv8-a outside of the files of a CPU tier, and in these none of a larger tier: they
+#    would crash smaller machines;
+#  - the shared library for arm64, where phones are, has at most 2 MiB without its symbols.
 set -u
 objects=$1 static=$2 shared=${3:-}
-nm=${NM:-nm} objdump=${OBJDUMP:-objdump}
+nm=${NM:-nm} objdump=${OBJDUMP:-objdump} strip=${STRIP:-strip}
 failed=0
 complain() {
     echo "check_objects: $1" >&2
@@ -32,11 +34,45 @@ if [ -n "$shared" ]; then
     [ "$("$nm" -D --defined-only "$shared" | grep -c ' llm_')" -gt 50 ] || complain "the shared library does not show llm_*" ""
 fi
 
+# What came after armv8.0, by mnemonic or operand: dot products and matrices (smmla apart: one tier may have the first
+# only), atomics of 8.1, arithmetic on halves (armv8.0 only converts them), and what compilers might choose by themselves.
+matrices='[su]{1,2}mmla|bf[a-z0-9]+'
+later="[su]{1,2}dot|$matrices|sqrdml[as]h|fml[as]l2?|fcmla|fcadd|fjcvtzs|frint(32|64)[xz]|eor3|bcax|xar|rax1|sm[34][a-z0-9]+"
+later="$later|(cas|swp|ld(add|clr|eor|set|[su]m(ax|in))|st(add|clr|eor|set|[su]m(ax|in)))[a-z]*|ldapu?r[a-z]*|crc32[a-z]*"
+later="$later|aes[a-z]+|sha[0-9]+[a-z0-9]*|reta[ab]|bl?ra[ab]z?|ldra[ab]|rmif|setf(8|16)|cfinv|irg|addg|subg|st2?z?g"
+arm_mnemonic() { printf '^ *[0-9a-f]+:\t(%s)(\t|$)' "$1"; }
+halves='^ *[0-9a-f]+:\tf(add|sub|n?mul|div|sqrt|m?abs|neg|n?m(add|sub)|ml[as]|max|min|cmp|rint|rec|rsq|ccmp|csel|mov|cvt[anmpz]|ac|abd)[a-z0-9]*\t.*\b(h[0-9]|v[0-9]+\.[48]?h)'
+scalable='\b(z[0-9]+\.[bhsdq]|p[0-9]+(\.[bhsd]|/[mz]))\b|\t(ptrue|whilelo|[su]?mopa|smstart)\b'
+
+# The pattern of what an object may not hold: check_instructions OBJECT PATTERN
+check_instructions() {
+    found=$("$objdump" -d --no-show-raw-insn "$1" | grep -E "$2" | head -3)
+    [ -z "$found" ] || complain "instructions of larger processors in $1" "$found"
+}
+
 n=0
-for object in $(find "$objects" -name '*.o' ! -name 'tier_*'); do
+machine=
+for object in $(find "$objects" -name '*.o'); do
+    [ -n "$machine" ] || machine=$("$objdump" -f "$object" | sed -n 's/^architecture: \([^,:]*\).*/\1/p')
+    case $machine in
+    aarch64) all="$(arm_mnemonic "$later")|$halves|$scalable" ;;
+    *) all='%[yz]mm[0-9]|%k[0-7]\b' ;;
+    esac
+    case $object in
+    *tier_neon.cpp.o) check_instructions "$object" "$all" ;;
+    *tier_neon_dotprod.cpp.o) check_instructions "$object" "$(arm_mnemonic "$matrices")|$halves|$scalable" ;;
+    *tier_*) continue ;;
+    *) check_instructions "$object" "$all" ;;
+    esac
     n=$((n + 1))
-    wide=$("$objdump" -d --no-show-raw-insn "$object" | grep -E '%[yz]mm[0-9]|%k[0-7]\b' | head -3)
-    [ -z "$wide" ] || complain "wide registers in $object" "$wide"
 done
 [ "$n" -gt 20 ] || complain "only $n objects in $objects" ""
+
+if [ "$machine" = aarch64 ] && [ -n "$shared" ]; then
+    stripped=$(mktemp)
+    "$strip" -o "$stripped" "$shared"
+    bytes=$(wc -c <"$stripped")
+    rm -f "$stripped"
+    [ "$bytes" -le 2097152 ] || complain "the shared library has $bytes bytes, more than 2 MiB" ""
+fi
 exit $failed

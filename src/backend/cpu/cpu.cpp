@@ -59,6 +59,13 @@ const backend backend_avxvnni = tier<kernels_avxvnni>(
     "avxvnni", [] { return cpu()->avxvnni; }, "AVX-VNNI and AVX2");
 const backend backend_avx512 = tier<kernels_avx512>(
     "avx512", [] { return cpu()->avx512; }, "AVX-512 F, BW, VL, DQ and VNNI");
+#elif defined(__aarch64__)
+const backend backend_neon = tier<kernels_neon>(
+    "neon", [] { return cpu()->neon; }, "AArch64 with Advanced SIMD");
+const backend backend_neon_dotprod = tier<kernels_neon_dotprod>(
+    "neon-dotprod", [] { return cpu()->dotprod; }, "the dot product instructions (FEAT_DotProd)");
+const backend backend_neon_i8mm = tier<kernels_neon_i8mm>(
+    "neon-i8mm", [] { return cpu()->i8mm; }, "the 8-bit matrix instructions (FEAT_I8MM)");
 #endif
 
 } // namespace llm

@@ -119,5 +119,6 @@ struct cpu_kernels {
 };
 
 extern const cpu_kernels kernels_avx2, kernels_avxvnni, kernels_avx512;
+extern const cpu_kernels kernels_neon, kernels_neon_dotprod, kernels_neon_i8mm;
 
 } // namespace llm

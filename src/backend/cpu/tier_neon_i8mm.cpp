@@ -1,0 +1,6 @@
+#include "backend/cpu/vec_neon.h"
+#include "backend/cpu/body.inl"
+
+namespace llm {
+extern const cpu_kernels kernels_neon_i8mm = CPU_KERNELS;
+}

@@ -334,7 +334,9 @@ LLM_API bool llm_matcher_may_end(const llm_matcher *matcher); /* the text so far
 typedef struct llm_context llm_context;
 typedef int32_t llm_seq; /* 0 .. n_seq_max-1 */
 
-typedef enum llm_kv_type { LLM_KV_F16 = 0, LLM_KV_F32 = 1 } llm_kv_type;
+/* What the cache holds of keys and values; any mixture, any head size (heads are filled up to 32 for Q8_0 and Q4_0).
+ * Q8_0 takes half the memory of F16 and Q4_0 a quarter, at some loss: Q8_0 next to none. */
+typedef enum llm_kv_type { LLM_KV_F16 = 0, LLM_KV_F32 = 1, LLM_KV_Q8_0 = 2, LLM_KV_Q4_0 = 3 } llm_kv_type;
 
 typedef struct llm_context_options {
     uint32_t size;
@@ -411,7 +413,9 @@ typedef struct llm_candidate {
 /* The top_k best, best first (ties: smaller id first). */
 LLM_API const llm_candidate *llm_top(const llm_context *context, int32_t index, size_t *n);
 
-/* Sequence operations. Models with recurrent state may answer LLM_ERR_REFUSED to truncation; use checkpoints there. */
+/* Sequence operations. Truncating, or sharing, by more than the last 64 tokens (but not to 0) may end with
+ * LLM_ERR_REFUSED on models with sliding windows, which forget what lies behind them, and on models with recurrent
+ * state: use checkpoints there. */
 LLM_API int32_t llm_seq_length(const llm_context *context, llm_seq seq); /* tokens; -1 for a bad id */
 LLM_API llm_status llm_seq_truncate(llm_context *context, llm_seq seq, uint32_t length, llm_error *err);
 LLM_API llm_status llm_seq_clear(llm_context *context, llm_seq seq, llm_error *err);

@@ -34,7 +34,8 @@ void add_model_options(option_table &rows, common_options &options) {
 void add_context_options(option_table &rows, common_options &options) {
     rows.insert(rows.end(), {
         {"-c,--context", &options.n_ctx, "N", "context size in tokens (default: at most 4096)"},
-        {"--kv-type", &options.kv_type, "TYPE", "cache precision, f16 or f32 (default f16)"},
+        {"--kv-type", &options.kv_type, "TYPE",
+         "cache precision: f16, f32, q8_0, q4_0 (default f16), or K:V, such as q8_0:f16"},
     });
 }
 
@@ -98,16 +99,32 @@ int load_model(const common_options &options, bool vocab_only, loaded_model &out
     return status == LLM_OK ? EXIT_OK : report(err);
 }
 
+static bool kv_type_of(const std::string &name, llm_kv_type &out) {
+    static const struct {
+        const char *name;
+        llm_kv_type type;
+    } types[] = {{"f16", LLM_KV_F16}, {"f32", LLM_KV_F32}, {"q8_0", LLM_KV_Q8_0}, {"q4_0", LLM_KV_Q4_0}};
+    for (const auto &t : types)
+        if (name == t.name) {
+            out = t.type;
+            return true;
+        }
+    return false;
+}
+
 int context_options_from(const common_options &options, const llm_model *model, llm_context_options &out) {
     out = {};
     out.size = sizeof out;
     out.n_ctx = options.n_ctx;
     out.n_threads = options.n_threads;
-    if (options.kv_type != "f16" && options.kv_type != "f32") {
-        fprintf(stderr, "llm: --kv-type wants f16 or f32, not \"%s\"\n", options.kv_type.c_str());
+    const size_t colon = options.kv_type.find(':');
+    const std::string type_k = options.kv_type.substr(0, colon);
+    const std::string type_v = colon == std::string::npos ? type_k : options.kv_type.substr(colon + 1);
+    if (!kv_type_of(type_k, out.kv_type_k) || !kv_type_of(type_v, out.kv_type_v)) {
+        fprintf(stderr, "llm: --kv-type wants f16, f32, q8_0, q4_0 or two of them as K:V, not \"%s\"\n",
+                options.kv_type.c_str());
         return EXIT_USAGE;
     }
-    out.kv_type_k = out.kv_type_v = options.kv_type == "f32" ? LLM_KV_F32 : LLM_KV_F16;
     if (!options.mem_limit.bytes) return EXIT_OK;
     llm_model_info info = {};
     info.size = sizeof info;

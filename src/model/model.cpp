@@ -47,7 +47,7 @@ void model_get_cost(const model *m, model_cost *out) {
         if (const weight *w = m->matrix_of[i])
             cost_add(out, m->cpu, (role)(i % ROLE_COUNT), w == head, w->format, w->rows, w->cols);
     out->n_params = m->n_params;
-    const kv_layer_shape layer = {(uint32_t)m->h.n_head_kv, (uint32_t)m->h.head_k, (uint32_t)m->h.head_v};
+    const kv_layer_shape layer = {(uint32_t)m->h.n_head_kv, (uint32_t)m->h.head_k, (uint32_t)m->h.head_v, 0};
     for (const layer_hparams &l : m->h.layers) cost_add_cache(out, m->cpu, layer, l.window);
 }
 
@@ -57,8 +57,14 @@ void model_kv_shape(const model *m, kv_element type_k, kv_element type_v, kv_sha
     *out = kv_shape();
     out->type_k = type_k;
     out->type_v = type_v;
-    kv_layer_shape layer = {(uint32_t)m->h.n_head_kv, (uint32_t)m->h.head_k, (uint32_t)m->h.head_v};
-    out->layers.assign(m->h.n_layer, layer);
+    graph g;
+    model_graph(m, &g);
+    for (const graph_node &node : g.nodes) {
+        if (node.op != OP_ATTENTION) continue;
+        const attention_spec &a = node.attention;
+        if (out->layers.size() <= a.kv_layer) out->layers.resize(a.kv_layer + 1);
+        out->layers[a.kv_layer] = {a.n_head_kv, a.head_k, a.head_v, a.window};
+    }
     kv_shape_finish(out, m->cpu);
 }
 

@@ -13,7 +13,7 @@ namespace {
 #define CPU_KERNELS                                                                                                    \
     {                                                                                                                  \
         {LLM_PANEL_KINDS(DOT_KERNELS)}, finish_linear, glu, activate, add, quantise, norm, rotate_neighbours,          \
-            rotate_halves, to_f16, to_f32, from_f16, attend_tile, attend_merge, attend_finish, dots                    \
+            rotate_halves, to_f16, to_f32, from_f16, widen_values, attend_tile, attend_merge, attend_finish, dots                    \
     }
 
 } // namespace

@@ -34,8 +34,24 @@ template <const cpu_kernels &KERNELS> uint64_t dots(uint64_t rounds) { return KE
 template <const cpu_kernels &KERNELS, const cpu_prompt_kernels *PROMPT = nullptr>
 constexpr backend tier(const char *name, bool (*available)(), const char *needs) {
     using run = steps<KERNELS, PROMPT>;
-    return {name, available,      supports,       weight_bytes,  PANEL_ROWS,     pack, act8_bytes,    cpu_scratch_bytes,
-            true, cpu_kv_k_bytes, cpu_kv_v_bytes, run::n_chunks, run::run_chunk, true, dots<KERNELS>, needs};
+    return {name,
+            available,
+            supports,
+            weight_bytes,
+            PANEL_ROWS,
+            pack,
+            act8_bytes,
+            cpu_scratch_bytes,
+            true,
+            attention_shared_bytes,
+            attention_begin_pass,
+            cpu_kv_k_bytes,
+            cpu_kv_v_bytes,
+            run::n_chunks,
+            run::run_chunk,
+            true,
+            dots<KERNELS>,
+            needs};
 }
 
 } // namespace

@@ -36,6 +36,8 @@ cpu_run_function run_linear, run_glu_linear;
 cpu_split_function split_attention;
 cpu_run_function run_attention, run_rope_store;
 size_t attention_scratch_bytes(const attention_spec *a);
+size_t attention_shared_bytes(const plan *program, uint32_t n_ctx);
+void attention_begin_pass(const pass *p);
 size_t cpu_kv_k_bytes(const kv_layer_shape *layer, kv_element type);
 size_t cpu_kv_v_bytes(const kv_layer_shape *layer, kv_element type);
 

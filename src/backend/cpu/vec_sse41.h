@@ -154,6 +154,11 @@ struct V {
         return _mm_and_si128(t, _mm_set1_epi8((char)MASK));
     }
     INLINE Q lookup(const uint8_t *table, Q q) { return _mm_shuffle_epi8(codes(table), q); }
+    INLINE I gather(const uint32_t *table, I index) {
+        return _mm_setr_epi32(int(table[_mm_cvtsi128_si32(index)]), int(table[_mm_extract_epi32(index, 1)]),
+                              int(table[_mm_extract_epi32(index, 2)]), int(table[_mm_extract_epi32(index, 3)]));
+    }
+    INLINE Q as_codes(I v) { return v; }
     INLINE I pairs(Q s16) { return _mm_madd_epi16(s16, _mm_set1_epi16(1)); }
 
     // Group g of the activations at `a` in every lane.

@@ -45,7 +45,8 @@ const packed_hash hashes[] = {
     {"Q3_K", 0x74ef480e}, {"Q4_K", 0xa4fe0865}, {"Q5_K", 0xbca3e2a0}, {"Q6_K", 0x0d2a910d},
     {"IQ4_NL", 0x92348bd8}, {"IQ4_XS", 0x7e78732f}, {"BF16", 0xee2791f4}, {"TQ1_0", 0xbf344ffd},
     {"TQ2_0", 0xde1df5a2}, {"MXFP4", 0x978df433}, {"NVFP4", 0x1a0ce52e}, {"Q1_0", 0x0f3be046},
-    {"Q2_0", 0xee3fd612},
+    {"Q2_0", 0xee3fd612}, {"IQ2_XXS", 0x59ac094a}, {"IQ2_XS", 0x88a0415e}, {"IQ2_S", 0x4dccf7bb},
+    {"IQ3_XXS", 0x93254483}, {"IQ3_S", 0xcb4ab9be}, {"IQ1_S", 0x4ac3d2ae}, {"IQ1_M", 0x9b549d6c},
 };
 // clang-format on
 

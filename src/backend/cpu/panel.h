@@ -35,13 +35,14 @@
 //                              value 8 i + 4 + k}              (d / 8 * (2 s + 1) * +-values_iq2[code]; grids.h)
 //   IQ2_XS      256     1248   f16 d[16]; nibbles s [8][16], the halves of a block; nibbles [4][16], as s of IQ2_XXS:
 //                              bit 8 of index i as bit i; 8 x {index[4][16]; signs}
-//   IQ2_S       256     1312   f16 d[16]; nibbles s [8][16]; u8 [8][16]: bits 8, 9 of index i as bits 2 i; then as IQ2_XS
+//   IQ2_S       256     1312   f16 d[16]; nibbles s [8][16]; u8 [8][16]: bits 8, 9 of index i as bits 2 i; 8 x as
+//                              IQ2_XS
 //   IQ3_XXS     256     1632   f16 d[16]; nibbles s [4][16]; 8 x {u8 index[8][16], points of 4; one-bit block: signs}
 //   IQ3_S       256     1760   f16 d[16]; nibbles s [4][16]; u8 [8][16]: bit 8 of index i as bit i; then as IQ3_XXS
 //   IQ1_S       256     800    f16 d[16]; u16 [8][16]: bits 8-10 of index i as bits 3 i, s in bits 12-14, shift down in
 //                              bit 15; u8 index[8][4][16]      (d / 8 * (2 s + 1) * (8 g +- 1))
-//   IQ1_M       256     928    f16 d[16]; nibbles s [8][16]; u16 [8][16]: bits 8-10 of index i as bits 4 i, shift down in
-//                              bit 4 i + 3; u8 index[8][4][16]
+//   IQ1_M       256     928    f16 d[16]; nibbles s [8][16]; u16 [8][16]: bits 8-10 of index i as bits 4 i, shift down
+//                              in bit 4 i + 3; u8 index[8][4][16]
 //
 // Packed files hold panels as they are: a layout that changes needs a new GGUF_PACKED_VERSION.
 // The last panel of a matrix is filled up with rows of zero bytes, which are zeros in every format.

@@ -124,6 +124,9 @@ LLM_API size_t llm_pool_thread_ids(const llm_pool *pool, int64_t *ids, size_t ca
 /* Names of the CPU tiers this build has and this machine can run, best first ("avx512", "avx2", "ref"); NULL past the
  * last one. "ref" is portable C, the specification of the arithmetic: slow. */
 LLM_API const char *llm_cpu_tier(size_t index);
+/* The same of the tiers that this build has and this machine cannot run; *needs (may be NULL) says what they want of the
+ * processor and the operating system. */
+LLM_API const char *llm_cpu_tier_missing(size_t index, const char **needs);
 
 /* Whether memory is taken in huge pages: as the system is set up, and where it gives them. */
 typedef enum llm_huge_pages {
@@ -151,6 +154,18 @@ typedef struct llm_machine_info {
 } llm_machine_info;
 LLM_API llm_status llm_machine_get_info(llm_machine_info *out, llm_error *err);
 
+/* The two limits of this machine, measured now: some 0.3 s and 512 MiB for that time. The prompt speed of a model is at
+ * most dot_gmacs over llm_cost's layer_macs, generation at most read_gbps over its token_bytes and the cache in use. */
+typedef struct llm_roofline {
+    uint32_t size;       /* set by the caller as for options */
+    uint32_t n_threads;
+    double read_gbps;    /* 10^9 bytes a second read from memory by all threads together, in huge pages where possible */
+    double dot_gmacs;    /* 10^9 8-bit multiply-accumulates a second of the tier's own dot instruction; 0: it has none */
+    double huge_share;   /* 0..1: how much of the memory that was read lay in huge pages */
+} llm_roofline;
+/* cpu_tier: NULL: the best; n_threads: 0: the default. */
+LLM_API llm_status llm_roofline_measure(const char *cpu_tier, uint32_t n_threads, llm_roofline *out, llm_error *err);
+
 /* ------------------------------------------------------------------ files */
 
 /* What a GGUF file holds, without loading weights. */
@@ -174,11 +189,27 @@ LLM_API llm_status llm_file_tensor_at(const llm_file *file, size_t i, llm_file_t
 /* Sentences about oddities that do not hinder use; NULL past the last. */
 LLM_API const char *llm_file_warning(const llm_file *file, size_t i);
 
-/* Writes a loadable GGUF of random weights with a known shape (and a vocabulary), for measurements.
- * shape: a name from llm_shape_name; format: "Q4_0", "Q8_0", "F16", ... (norms stay F32). Same seed, same file. */
-LLM_API llm_status llm_synth(const char *shape, const char *format, uint64_t seed, const char *path,
+/* Writes a loadable GGUF of random weights with a known shape (and a vocabulary), for measurements. Same seed, same file.
+ * shape: a name from llm_shape_name; type: a format, "Q4_0", "Q8_0", "F16", ... (the head is then Q6_K, norms F32), or a
+ * mix of formats as files have it, "Q4_K_M". LLM_ERR_NOT_FOUND lists the choices. */
+LLM_API llm_status llm_synth(const char *shape, const char *type, uint64_t seed, const char *path,
                              llm_progress_callback progress, void *user, llm_error *err);
-LLM_API const char *llm_shape_name(size_t index); /* NULL past the last */
+LLM_API const char *llm_shape_name(size_t index); /* from small to large; NULL past the last */
+
+/* What running a model costs. */
+typedef struct llm_cost {
+    uint32_t size;         /* set by the caller as for options */
+    uint64_t n_params;
+    uint64_t weight_bytes; /* of the matrices, in the layout of the CPU tier */
+    uint64_t token_bytes;  /* of those that are read whole to generate a token: without embeddings that are looked up */
+    uint64_t layer_macs;   /* multiply-accumulates of the layers' matrices for one token */
+    uint64_t head_macs;    /* of the output matrix for one token whose logits are wanted */
+    uint64_t kv_bytes;     /* of the F16 cache for one position, in the layers that see all positions */
+    uint64_t kv_window_bytes; /* the same in the layers that see the last n_window positions only */
+    uint64_t n_window;
+} llm_cost;
+/* Of a shape and type as for llm_synth, for the best CPU tier. */
+LLM_API llm_status llm_shape_get_cost(const char *shape, const char *type, llm_cost *out, llm_error *err);
 
 /* Writes the model at `path` as a packed file: a GGUF whose matrices have the layout in which this library's kernels
  * read them. Loading maps it instead of reading it; results are the same bits, on every tier and machine. Other programs
@@ -233,6 +264,7 @@ typedef struct llm_model_info {
     uint32_t n_layer, n_embd, n_vocab, n_ctx_train, n_head, n_head_kv;
 } llm_model_info;
 LLM_API llm_status llm_model_get_info(const llm_model *model, llm_model_info *out, llm_error *err);
+LLM_API llm_status llm_model_get_cost(const llm_model *model, llm_cost *out, llm_error *err);
 
 /* ------------------------------------------------------------------ tokens and text */
 
@@ -257,13 +289,54 @@ LLM_API bool llm_token_is_eog(const llm_model *model, llm_token id);            
 LLM_API bool llm_token_is_control(const llm_model *model, llm_token id);
 LLM_API bool llm_adds_bos(const llm_model *model);
 
+/* ------------------------------------------------------------------ templates and grammars */
+
+/* A place in a text: line and column from 1; 0: not known. */
+typedef struct llm_place {
+    uint32_t line, column;
+} llm_place;
+
+/* A chat template as model files carry it, in the language of Jinja2. May be rendered by several threads at a time. */
+typedef struct llm_template llm_template;
+/* LLM_ERR_TEMPLATE: the sentence begins with the place, which *place (may be NULL) holds too. */
+LLM_API llm_status llm_template_create(const char *source, size_t length, llm_template **out, llm_place *place,
+                                       llm_error *err);
+LLM_API void llm_template_free(llm_template *chat_template);
+/* variables: a JSON object ("messages", "tools", "add_generation_prompt", ...; keys that do not apply are left out).
+ * now: the time that strftime_now shows, "2025-07-26T14:05:09"; NULL: the clock. Buffers as in llm_detokenize; marks
+ * (NULL, or as large as text) becomes 1 for bytes that come from the variables and 0 for the template's own: only the
+ * latter may become control tokens. A template that refuses the conversation gives LLM_ERR_TEMPLATE with its message. */
+LLM_API llm_status llm_template_render(const llm_template *chat_template, const char *variables, size_t length,
+                                       const char *now, char *text, uint8_t *marks, size_t capacity,
+                                       size_t *text_length, llm_place *place, llm_error *err);
+
+/* What a text may look like: GBNF, or a JSON schema. */
+typedef enum llm_grammar_kind { LLM_GRAMMAR_GBNF, LLM_GRAMMAR_JSON_SCHEMA } llm_grammar_kind;
+typedef struct llm_grammar llm_grammar;
+/* LLM_ERR_ARGUMENT: the grammar is wrong; LLM_ERR_UNSUPPORTED: names a keyword of a schema that cannot be enforced. */
+LLM_API llm_status llm_grammar_create(llm_grammar_kind kind, const char *text, size_t length, llm_grammar **out,
+                                      llm_error *err);
+LLM_API void llm_grammar_free(llm_grammar *grammar); /* after its matchers */
+/* Follows one text at a time; for one thread. */
+typedef struct llm_matcher llm_matcher;
+LLM_API llm_status llm_matcher_create(const llm_grammar *grammar, llm_matcher **out, llm_error *err);
+LLM_API void llm_matcher_free(llm_matcher *matcher);
+LLM_API void llm_matcher_reset(llm_matcher *matcher);
+/* Goes on by some bytes. LLM_ERR_REFUSED, and nothing changes: the text cannot go on so; *n_fit (may be NULL) bytes of
+ * it could. */
+LLM_API llm_status llm_matcher_accept(llm_matcher *matcher, const char *bytes, size_t length, size_t *n_fit,
+                                      llm_error *err);
+LLM_API bool llm_matcher_may_end(const llm_matcher *matcher); /* the text so far is whole */
+
 /* ------------------------------------------------------------------ contexts: the token level */
 
 /* A context owns KV memory for up to n_seq_max sequences, activations and logits. Any number per model. */
 typedef struct llm_context llm_context;
 typedef int32_t llm_seq; /* 0 .. n_seq_max-1 */
 
-typedef enum llm_kv_type { LLM_KV_F16 = 0, LLM_KV_F32 = 1 } llm_kv_type;
+/* What the cache holds of keys and values; any mixture, any head size (heads are filled up to 32 for Q8_0 and Q4_0).
+ * Q8_0 takes half the memory of F16 and Q4_0 a quarter, at some loss: Q8_0 next to none. */
+typedef enum llm_kv_type { LLM_KV_F16 = 0, LLM_KV_F32 = 1, LLM_KV_Q8_0 = 2, LLM_KV_Q4_0 = 3 } llm_kv_type;
 
 typedef struct llm_context_options {
     uint32_t size;
@@ -340,7 +413,9 @@ typedef struct llm_candidate {
 /* The top_k best, best first (ties: smaller id first). */
 LLM_API const llm_candidate *llm_top(const llm_context *context, int32_t index, size_t *n);
 
-/* Sequence operations. Models with recurrent state may answer LLM_ERR_REFUSED to truncation; use checkpoints there. */
+/* Sequence operations. Truncating, or sharing, by more than the last 64 tokens (but not to 0) may end with
+ * LLM_ERR_REFUSED on models with sliding windows, which forget what lies behind them, and on models with recurrent
+ * state: use checkpoints there. */
 LLM_API int32_t llm_seq_length(const llm_context *context, llm_seq seq); /* tokens; -1 for a bad id */
 LLM_API llm_status llm_seq_truncate(llm_context *context, llm_seq seq, uint32_t length, llm_error *err);
 LLM_API llm_status llm_seq_clear(llm_context *context, llm_seq seq, llm_error *err);

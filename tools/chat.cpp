@@ -115,7 +115,7 @@ int run_chat(const command &self, int argc, char **argv) {
         {"--system", &options.system, "TEXT", "system message"},
         {"--session", &options.session, "FILE", "go on with this conversation, if it is there, and save it"},
         {"--template", &options.template_name, "NAME", "chatml, llama3, gemma or llama2 (default: from the model)"},
-        {"-n,--predict", &options.n_predict, "N", "most tokens of an answer (default: as long as there is room)"},
+        {"-n,--predict", &options.n_predict, "N", "most tokens of an answer, 0: as long as there is room (default 1024)"},
         {"--demo", &options.demo, "", "ask three sample questions and end"},
     };
     // clang-format on

@@ -8,7 +8,7 @@ struct chat_cli_options {
     sampling_options sampling;
     std::optional<std::string> prompt;
     std::string file, system, template_name, session;
-    uint32_t n_predict = 0;
+    uint32_t n_predict = 1024; // a small model may go round in circles until the context is full
     bool demo = false;
 };
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 const char *const chat_suggestions[3] = {
-    "Tell me a short story about a fox and a lighthouse.",
-    "Why is the sky blue?",
-    "Give me three ideas for a rainy afternoon.",
+    "Why do we need sleep?",
+    "Tell me a short story about a fox.",
+    "Give me three tips for learning a language.",
 };
 
 static chat_outcome library_result(llm_status status, const llm_error &err) {

@@ -35,7 +35,7 @@ int chat_open(const chat_cli_options &options, bool interactive, chat_session &o
     llm_chat_options chat_options = {};
     chat_options.size = sizeof chat_options;
     if (int status = context_options_from(options.common, out.loaded.model.get(), chat_options.context)) return status;
-    chat_options.sampler = sampler_options_from(options.sampling, out.seed);
+    chat_options.sampler = sampler_options_from(options.sampling, out.loaded.model.get(), out.seed);
     chat_options.system = {options.system.data(), options.system.size()};
     chat_options.template_name = options.template_name.empty() ? nullptr : options.template_name.c_str();
     chat_options.n_predict = options.n_predict;
@@ -171,8 +171,8 @@ static conversation_size measure(const chat_session &session) {
 static size_t turns_to_drop(const chat_session &session, const std::string &text) {
     uint32_t n_used = 0, n_ctx = 0;
     llm_chat_usage(session.chat.get(), &n_used, &n_ctx);
-    uint32_t wanted = session.options->n_predict ? session.options->n_predict : 256;
-    size_t answer = std::min(wanted, n_ctx / 4), message = message_tokens(session, text);
+    uint32_t most = session.options->n_predict ? session.options->n_predict : UINT32_MAX;
+    size_t answer = std::min({most, 256u, n_ctx / 4}), message = message_tokens(session, text);
     if (n_used + message + answer <= n_ctx) return 0; // the usual case, without measuring every message
     conversation_size size = measure(session);
     size_t total = size.fixed + message + answer, n_dropped = 0;

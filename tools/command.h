@@ -17,5 +17,8 @@ int run_tokenize(const command &self, int argc, char **argv);
 int run_logits(const command &self, int argc, char **argv);
 int run_info(const command &self, int argc, char **argv);
 int run_bench(const command &self, int argc, char **argv);
+int run_doctor(const command &self, int argc, char **argv);
 int run_synth(const command &self, int argc, char **argv);
+int run_template(const command &self, int argc, char **argv);
+int run_grammar(const command &self, int argc, char **argv);
 int run_pack(const command &self, int argc, char **argv);

@@ -18,29 +18,34 @@ void add_output_options(option_table &rows, common_options &options) {
     });
 }
 
-void add_model_options(option_table &rows, common_options &options) {
+void add_load_options(option_table &rows, common_options &options) {
     rows.insert(rows.end(), {
         {"-m,--model", &options.model, "FILE", "GGUF file (default: LLM_MODEL, else the default or the bundled model)"},
-        {"-t,--threads", &options.n_threads, "N", "threads (default: usable processors)"},
         {"--mem-limit", &options.mem_limit, "SIZE", "refuse to take more memory, such as 2G"},
         {"--cpu", &options.cpu, "TIER", "CPU code: avx512, avx2, ref, ... (default: best, or LLM_CPU)"},
     });
 }
 
+void add_model_options(option_table &rows, common_options &options) {
+    add_load_options(rows, options);
+    rows.push_back({"-t,--threads", &options.n_threads, "N", "threads (default: one per usable fast core, see llm doctor)"});
+}
+
 void add_context_options(option_table &rows, common_options &options) {
     rows.insert(rows.end(), {
         {"-c,--context", &options.n_ctx, "N", "context size in tokens (default: at most 4096)"},
-        {"--kv-type", &options.kv_type, "TYPE", "cache precision, f16 or f32 (default f16)"},
+        {"--kv-type", &options.kv_type, "TYPE",
+         "cache precision: f16, f32, q8_0, q4_0 (default f16), or K:V, such as q8_0:f16"},
     });
 }
 
 void add_sampling_options(option_table &rows, sampling_options &options) {
     rows.insert(rows.end(), {
-        {"--temp", &options.temperature, "X", "temperature, 0: always the likeliest token (default 0.7)"},
+        {"--temp", &options.temperature, "X", "temperature, 0: always the likeliest token (default 0.7; 0.4 for models below a billion parameters)"},
         {"--top-k", &options.top_k, "N", "only the N likeliest, 0: off (default 40)"},
         {"--top-p", &options.top_p, "X", "only the likeliest with this probability together, 1: off (default 0.9)"},
         {"--min-p", &options.min_p, "X", "only those this likely compared with the best, 0: off (default 0)"},
-        {"--repeat-penalty", &options.repeat_penalty, "X", "against repetition, 1: off (default 1.05)"},
+        {"--repeat-penalty", &options.repeat_penalty, "X", "against repetition, 1: off (default 1.1)"},
         {"-s,--seed", &options.seed, "N", "seed of the randomness: same seed, same text (default: random)"},
         {"--stop", &options.stops, "TEXT", "end the answer before this text; may be given several times"},
     });
@@ -94,16 +99,32 @@ int load_model(const common_options &options, bool vocab_only, loaded_model &out
     return status == LLM_OK ? EXIT_OK : report(err);
 }
 
+static bool kv_type_of(const std::string &name, llm_kv_type &out) {
+    static const struct {
+        const char *name;
+        llm_kv_type type;
+    } types[] = {{"f16", LLM_KV_F16}, {"f32", LLM_KV_F32}, {"q8_0", LLM_KV_Q8_0}, {"q4_0", LLM_KV_Q4_0}};
+    for (const auto &t : types)
+        if (name == t.name) {
+            out = t.type;
+            return true;
+        }
+    return false;
+}
+
 int context_options_from(const common_options &options, const llm_model *model, llm_context_options &out) {
     out = {};
     out.size = sizeof out;
     out.n_ctx = options.n_ctx;
     out.n_threads = options.n_threads;
-    if (options.kv_type != "f16" && options.kv_type != "f32") {
-        fprintf(stderr, "llm: --kv-type wants f16 or f32, not \"%s\"\n", options.kv_type.c_str());
+    const size_t colon = options.kv_type.find(':');
+    const std::string type_k = options.kv_type.substr(0, colon);
+    const std::string type_v = colon == std::string::npos ? type_k : options.kv_type.substr(colon + 1);
+    if (!kv_type_of(type_k, out.kv_type_k) || !kv_type_of(type_v, out.kv_type_v)) {
+        fprintf(stderr, "llm: --kv-type wants f16, f32, q8_0, q4_0 or two of them as K:V, not \"%s\"\n",
+                options.kv_type.c_str());
         return EXIT_USAGE;
     }
-    out.kv_type_k = out.kv_type_v = options.kv_type == "f32" ? LLM_KV_F32 : LLM_KV_F16;
     if (!options.mem_limit.bytes) return EXIT_OK;
     llm_model_info info = {};
     info.size = sizeof info;
@@ -114,10 +135,17 @@ int context_options_from(const common_options &options, const llm_model *model, 
     return EXIT_OK;
 }
 
-llm_sampler_options sampler_options_from(const sampling_options &options, uint64_t seed) {
+static float default_temperature(const llm_model *model) {
+    llm_model_info info = {};
+    info.size = sizeof info;
+    bool small = llm_model_get_info(model, &info, nullptr) == LLM_OK && info.n_params < 1000000000;
+    return small ? 0.4f : 0.7f;
+}
+
+llm_sampler_options sampler_options_from(const sampling_options &options, const llm_model *model, uint64_t seed) {
     llm_sampler_options out = {};
     out.size = sizeof out;
-    out.temperature = options.temperature;
+    out.temperature = options.temperature ? *options.temperature : default_temperature(model);
     out.top_k = options.top_k;
     out.top_p = options.top_p;
     out.min_p = options.min_p;

@@ -70,9 +70,9 @@ static void print_shape(const llm_file_tensor &tensor) {
 static double mebibytes(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 static void print_needs(const llm_estimate &needs) {
-    printf("  needs %.1f MiB: weights %.1f, cache of %u tokens %.1f, scratch %.1f",
-           mebibytes(needs.weights + needs.kv + needs.scratch), mebibytes(needs.weights), needs.n_ctx,
-           mebibytes(needs.kv), mebibytes(needs.scratch));
+    printf("  needs %.1f MiB: weights %.1f, vocabulary %.1f, cache of %u tokens %.1f, scratch %.1f",
+           mebibytes(needs.weights + needs.vocab + needs.kv + needs.scratch), mebibytes(needs.weights),
+           mebibytes(needs.vocab), needs.n_ctx, mebibytes(needs.kv), mebibytes(needs.scratch));
     if (needs.mapped) printf("; %.1f MiB of weights are mapped from the file", mebibytes(needs.mapped));
     printf("\n");
 }
@@ -81,8 +81,7 @@ static void print_human(const info_options &options, const file_summary &summary
     printf("%s\n  GGUF version %u, %zu metadata entries, %zu tensors\n", harmless(summary.path).c_str(),
            summary.version, summary.metadata.size(), summary.tensors.size());
     printf("  %llu parameters, %.1f MiB of weights\n", (unsigned long long)summary.n_params, mebibytes(summary.bytes));
-    if (summary.estimated)
-        print_needs(summary.estimate);
+    if (summary.estimated) print_needs(summary.estimate);
     printf("\nformats\n");
     for (const auto &[name, total] : summary.formats)
         printf("  %-12s %5zu tensors %10.1f MiB  %.2f bits a weight\n", name.c_str(), total.n_tensors,
@@ -125,6 +124,7 @@ static void print_as_json(const info_options &options, const file_summary &summa
         if (summary.estimated) {
             json_field(json, "memory_weights", summary.estimate.weights);
             json_field(json, "memory_mapped", summary.estimate.mapped);
+            json_field(json, "memory_vocab", summary.estimate.vocab);
             json_field(json, "memory_kv", summary.estimate.kv);
             json_field(json, "memory_scratch", summary.estimate.scratch);
             json_field(json, "n_ctx", summary.estimate.n_ctx);

@@ -53,21 +53,26 @@ struct row_adder {
     void operator()(std::optional<std::string> *target) const {
         take([target](const std::string &text) { return *target = text, true; }, "");
     }
-    void operator()(std::optional<uint64_t> *target) const {
-        take(
-            [target](const std::string &text) {
-                uint64_t number = 0;
-                std::from_chars_result result = std::from_chars(text.data(), text.data() + text.size(), number);
-                *target = number;
-                return result.ec == std::errc() && result.ptr == text.data() + text.size();
-            },
-            "a number");
-    }
+    void operator()(std::optional<uint64_t> *target) const { take_number(target); }
+    void operator()(std::optional<float> *target) const { take_number(target); }
     void operator()(std::vector<std::string> *target) const {
         app.add_option(row.names, *target)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
+    void operator()(string_pair *target) const {
+        auto set = [target](const std::vector<std::string> &values) { *target = {values[0], values[1]}; };
+        app.add_option_function<std::vector<std::string>>(row.names, set)->expected(2);
+    }
     template <typename T> void operator()(T *target) const { app.add_option(row.names, *target); }
 
+    template <typename Number> void take_number(std::optional<Number> *target) const {
+        auto read = [target](const std::string &text) {
+            Number number = 0;
+            std::from_chars_result result = std::from_chars(text.data(), text.data() + text.size(), number);
+            *target = number;
+            return result.ec == std::errc() && result.ptr == text.data() + text.size();
+        };
+        take(read, "a number");
+    }
     template <typename Read> void take(Read read, const char *wanted) const {
         std::string name = row.names;
         app.add_option_function<std::string>(name, [read, wanted, name](const std::string &text) {

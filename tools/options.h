@@ -2,6 +2,7 @@
 // Only options.cpp includes CLI11, which costs seconds of compile time a file.
 #pragma once
 #include "command.h"
+#include <array>
 #include <optional>
 #include <stdint.h>
 #include <string>
@@ -16,8 +17,12 @@ struct byte_size {
 // Numbers separated by commas or spaces.
 using number_list = std::vector<int32_t>;
 
+// An option with two values.
+using string_pair = std::array<std::string, 2>;
+
 using option_target = std::variant<bool *, std::string *, std::optional<std::string> *, uint32_t *, uint64_t *, float *,
-                                   std::optional<uint64_t> *, std::vector<std::string> *, number_list *, byte_size *>;
+                                   std::optional<uint64_t> *, std::optional<float> *, std::vector<std::string> *,
+                                   number_list *, string_pair *, byte_size *>;
 
 struct option_row {
     const char *names; // "-m,--model"; without a dash: a positional argument, also as one of several names

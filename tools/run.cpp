@@ -72,7 +72,7 @@ static int generate(const run_options &options, const loaded_model &loaded) {
     if (int status = prompt_ids(options, loaded.model.get(), ids)) return status;
 
     uint64_t seed = choose_seed(options.sampling);
-    llm_sampler_options sampler_options = sampler_options_from(options.sampling, seed);
+    llm_sampler_options sampler_options = sampler_options_from(options.sampling, loaded.model.get(), seed);
     llm_sampler *new_sampler = nullptr;
     if (llm_sampler_create(&sampler_options, &new_sampler, &err) != LLM_OK) return report(err);
     sampler_ptr sampler(new_sampler);

@@ -6,18 +6,24 @@
 
 namespace llm {
 
+static llm_status read_kv_type(llm_kv_type given, kv_element *out, llm_error *err) {
+    static_assert(int(LLM_KV_F32) == int(KV_F32) && int(LLM_KV_Q8_0) == int(KV_Q8_0) && int(LLM_KV_Q4_0) == int(KV_Q4_0),
+                  "one list twice");
+    if ((unsigned)given >= KV_ELEMENTS)
+        return fail(err, LLM_ERR_ARGUMENT, "kv_type is %d; expected LLM_KV_F16, _F32, _Q8_0 or _Q4_0", (int)given);
+    *out = (kv_element)given;
+    return LLM_OK;
+}
+
 llm_status context_options_read(const llm_context_options *given, context_options *out, llm_error *err) {
     llm_context_options o;
     LLM_TRY(read_options(given, "llm_context_options", &o, err));
-    if (o.kv_type_k > LLM_KV_F32 || o.kv_type_v > LLM_KV_F32)
-        return fail(err, LLM_ERR_ARGUMENT, "kv_type is %d; expected LLM_KV_F16 or LLM_KV_F32",
-                    (int)(o.kv_type_k > LLM_KV_F32 ? o.kv_type_k : o.kv_type_v));
+    LLM_TRY(read_kv_type(o.kv_type_k, &out->type_k, err));
+    LLM_TRY(read_kv_type(o.kv_type_v, &out->type_v, err));
     out->n_ctx = o.n_ctx;
     out->n_batch = o.n_batch;
     out->n_seq_max = o.n_seq_max;
     out->n_threads = o.n_threads;
-    out->type_k = o.kv_type_k == LLM_KV_F32 ? KV_F32 : KV_F16;
-    out->type_v = o.kv_type_v == LLM_KV_F32 ? KV_F32 : KV_F16;
     out->threads = o.pool ? o.pool->p : nullptr;
     out->mem_limit = o.mem_limit;
     out->allocator = o.allocator;
@@ -40,6 +46,16 @@ llm_status check_seq(const llm_context *context, llm_seq seq, llm_error *err) {
     size_t n = context->c->kv.sequences.size();
     if (seq >= 0 && (size_t)seq < n) return LLM_OK;
     return fail(err, LLM_ERR_ARGUMENT, "sequence %d does not exist; the context has %zu", seq, n);
+}
+
+llm_status check_reach(const llm_context *context, llm_seq seq, uint32_t length, llm_error *err) {
+    const kv_cache *kv = &context->c->kv;
+    const kv_sequence *s = &kv->sequences[(size_t)seq];
+    if (kv_reaches(kv, s, length)) return LLM_OK;
+    return fail(err, LLM_ERR_REFUSED,
+                "sequence %d of %u tokens cannot go back to %u: its sliding windows have dropped what is needed there; "
+                "the last %u tokens, all of them, or a checkpoint can be gone back to",
+                seq, s->n, length, KV_SLACK);
 }
 
 } // namespace
@@ -142,6 +158,7 @@ llm_status llm_seq_truncate(llm_context *context, llm_seq seq, uint32_t length, 
         LLM_TRY(check_seq(context, seq, err));
         uint32_t n = context->c->kv.sequences[(size_t)seq].n;
         if (length > n) return fail(err, LLM_ERR_ARGUMENT, "length is %u; the sequence has %u tokens", length, n);
+        LLM_TRY(check_reach(context, seq, length, err));
         kv_truncate(&context->c->kv, (uint32_t)seq, length);
         return LLM_OK;
     });
@@ -158,6 +175,7 @@ llm_status llm_seq_share(llm_context *context, llm_seq from, llm_seq to, uint32_
         kv_cache *kv = &context->c->kv;
         uint32_t n = kv->sequences[(size_t)from].n;
         if (length > n) return fail(err, LLM_ERR_ARGUMENT, "length is %u; sequence %d has %u tokens", length, from, n);
+        LLM_TRY(check_reach(context, from, length, err));
         if (from == to) kv_truncate(kv, (uint32_t)to, length);
         else kv_share(kv, &kv->sequences[(size_t)from], &kv->sequences[(size_t)to], length);
         return LLM_OK;

@@ -13,6 +13,15 @@ const char *llm_cpu_tier(size_t index) {
     return nullptr;
 }
 
+const char *llm_cpu_tier_missing(size_t index, const char **needs) {
+    for (const backend *const *b = backend_table(); *b; b++)
+        if (!(*b)->available() && index-- == 0) {
+            if (needs) *needs = (*b)->needs;
+            return (*b)->name;
+        }
+    return nullptr;
+}
+
 llm_status llm_machine_get_info(llm_machine_info *out, llm_error *err) {
     return api_run(err, [&] {
         if (!out) return fail(err, LLM_ERR_ARGUMENT, "out is NULL");

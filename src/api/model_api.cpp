@@ -13,16 +13,6 @@ bool forward_progress(void *user, float fraction) {
     return o->progress(o->progress_user, fraction);
 }
 
-llm_status find_tier(const char *name, const backend **out, llm_error *err) {
-    *out = nullptr;
-    if (!name) return LLM_OK;
-    const backend *b = backend_find(name);
-    if (!b) return fail(err, LLM_ERR_UNSUPPORTED, "CPU tier \"%s\" is not part of this build", name);
-    if (!b->available()) return fail(err, LLM_ERR_UNSUPPORTED, "this machine cannot run CPU tier \"%s\"", name);
-    *out = b;
-    return LLM_OK;
-}
-
 llm_status load(gguf_file *file, const llm_model_options *o, llm_model **out, llm_error *err) {
     std::unique_ptr<gguf_file, void (*)(gguf_file *)> close(file, gguf_close);
     model_load_options inner;
@@ -49,8 +39,18 @@ llm_status load_by(Open open, const llm_model_options *options, llm_model **out,
 
 } // namespace
 
+llm_status tier_find(const char *name, const backend **out, llm_error *err) {
+    *out = nullptr;
+    if (!name) return LLM_OK;
+    const backend *b = backend_find(name);
+    if (!b) return fail(err, LLM_ERR_UNSUPPORTED, "CPU tier \"%s\" is not part of this build", name);
+    if (!b->available()) return fail(err, LLM_ERR_UNSUPPORTED, "this machine cannot run CPU tier \"%s\"", name);
+    *out = b;
+    return LLM_OK;
+}
+
 llm_status model_options_read(const llm_model_options *o, model_load_options *out, llm_error *err) {
-    LLM_TRY(find_tier(o->cpu_tier, &out->cpu, err));
+    LLM_TRY(tier_find(o->cpu_tier, &out->cpu, err));
     out->threads = o->pool ? o->pool->p : nullptr;
     out->n_threads = o->n_threads;
     out->mem_limit = o->mem_limit;

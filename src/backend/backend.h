@@ -8,31 +8,51 @@
 
 namespace llm {
 
-enum kv_element : uint8_t { KV_F16, KV_F32 };
+// What the cache holds of a number; sessions store these values.
+enum kv_element : uint8_t { KV_F16 = 0, KV_F32 = 1, KV_Q8_0 = 2, KV_Q4_0 = 3, KV_ELEMENTS };
 constexpr uint32_t KV_BLOCK = 64;  // positions per block: the key tile of attention
 constexpr uint32_t MAX_HEAD = 1024; // largest head size; models beyond are refused when they are loaded
+
+// A row of K or V is one head of one token in this format, filled up with zeros to whole blocks. Never along keys: a
+// token's cells do not depend on its neighbours.
+const block_format *kv_format(kv_element type);
+inline uint32_t kv_row_cols(kv_element type, uint32_t head) {
+    const uint32_t block = type == KV_Q8_0 || type == KV_Q4_0 ? 32 : 1;
+    return (head + block - 1) / block * block;
+}
 
 // One layer of the cache.
 struct kv_layer_shape {
     uint32_t n_head_kv, head_k, head_v;
+    uint32_t window; // attention_spec::window of those that read it
+};
+// Layers of equal window have blocks of their own, so that those behind the window can be freed.
+struct kv_group {
+    uint32_t window;
+    size_t block_bytes; // of KV_BLOCK positions, all layers of the group
 };
 struct kv_shape {
     kv_element type_k, type_v;
     std::vector<kv_layer_shape> layers;
-    std::vector<size_t> layer_offset; // bytes from the start of a block to the layer's K; filled by kv_shape_finish
+    // Filled by kv_shape_finish:
+    std::vector<kv_group> groups;
+    std::vector<uint32_t> layer_group;
+    std::vector<size_t> layer_offset; // bytes from the start of a block of the group to the layer's K
     size_t block_bytes = 0;           // of KV_BLOCK positions, all layers
 };
 
 // A run of neighbouring tokens of one sequence within the pass.
 struct query_run {
     uint32_t first, n;            // tokens of the pass
-    uint8_t *const *blocks;       // block table of the sequence: blocks[i] holds places 64 i .. 64 i + 63
+    // Block tables of the sequence: blocks[group][i] holds places 64 i .. 64 i + 63. NULL: behind the group's window.
+    uint8_t *const *const *blocks;
 };
 
 // Everything a chunk needs to know of the pass at hand. Set by the executor, read by all threads.
 struct pass {
     const plan *program;
     uint8_t *arena;
+    uint8_t *shared;               // backend::shared_bytes
     float *logits, *hidden;        // [n_outputs, ...]; where plan::logits and plan::hidden go
     size_t top_offset;             // logits NULL: where a thread's scratch holds its top_list [n_outputs]
     uint32_t n_tokens, n_outputs;
@@ -84,6 +104,11 @@ struct backend {
     // It can run a plan that ends in a plain matrix without storing logits (pass::top_offset).
     bool keeps_top;
 
+    // Memory that all chunks of a step share, besides the plan's buffers, in contexts of n_ctx places; prepared before
+    // every pass.
+    size_t (*shared_bytes)(const plan *program, uint32_t n_ctx);
+    void (*begin_pass)(const pass *p);
+
     // Bytes of K, and of V, of one layer for KV_BLOCK positions; V follows K. A fresh block is all zero bytes.
     size_t (*kv_k_bytes)(const kv_layer_shape *layer, kv_element type);
     size_t (*kv_v_bytes)(const kv_layer_shape *layer, kv_element type);
@@ -95,6 +120,11 @@ struct backend {
     void (*run_chunk)(const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads, void *scratch);
 
     bool takes_packed; // its layout of weights is the one of packed files (backend/packed.h)
+
+    // Does integer dot products on registers and returns how many multiply-accumulates that were: what matrices are
+    // measured against (run/roofline.h). NULL: none.
+    uint64_t (*dots)(uint64_t rounds);
+    const char *needs; // what available() looks for, for people: "AVX2, FMA and F16C"
 };
 
 inline plan_target backend_target(const backend *b) { return {b->name, b->supports, b->act8_bytes}; }
@@ -104,6 +134,7 @@ void kv_shape_finish(kv_shape *shape, const backend *b);
 // All backends of this build, best first, ended by NULL. The first available one is the default.
 const backend *const *backend_table();
 const backend *backend_find(const char *name); // NULL when unknown
+const backend *backend_best();                 // the first that this machine can run
 
 inline void pass_report_bad(const pass *p, uint32_t step) {
     uint32_t none = UINT32_MAX;

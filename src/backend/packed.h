@@ -25,7 +25,8 @@ struct packed_inverse {
     const block_format *format = nullptr;
     std::vector<run> runs[PACKED_ROWS]; // by row of the panel; empty for plain numbers, which only change places
 };
-// false when there is none, because packing does more to this format than move bits: such tensors stay as they are.
+// false when there is none, because packing does more to this format than move bits (TQ1_0, NVFP4): such tensors stay
+// blocks in a packed file.
 bool packed_inverse_find(const block_format *format, packed_inverse *out);
 // n_rows rows, from a panel's first one on.
 void packed_unpack(const packed_inverse *inverse, uint64_t cols, uint64_t n_rows, const void *panels, void *file_rows);

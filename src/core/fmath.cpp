@@ -113,4 +113,17 @@ void sincos_f64(double x, double *sine, double *cosine) {
     }
 }
 
+void hadamard_f32(float *x, uint32_t n) {
+    const uint32_t group = n & (0 - n);
+    const float factor = (float)(1.0 / sqrt_f64((double)group));
+    for (uint32_t step = 1; step < group; step *= 2)
+        for (uint32_t first = 0; first < n; first += 2 * step)
+            for (uint32_t i = first; i < first + step; i++) {
+                float a = x[i], b = x[i + step];
+                x[i] = a + b;
+                x[i + step] = a - b;
+            }
+    for (uint32_t i = 0; i < n; i++) x[i] = x[i] * factor;
+}
+
 } // namespace llm

@@ -12,6 +12,10 @@ float tanh_f32(float x);
 float silu_f32(float x);      // x / (1 + exp(-x))
 float gelu_tanh_f32(float x); // the tanh form of GELU
 
+// The Walsh-Hadamard transform of x[0 .. n), in groups of the largest power of two that divides n, made orthonormal: it
+// is its own inverse. Pairs at distance 1, 2, 4, ..., then one product. In place.
+void hadamard_f32(float *x, uint32_t n);
+
 // x: any finite; results beyond the range of double are not needed and not promised.
 double exp2_f64(double x);
 double log2_f64(double x); // x > 0, normal

@@ -217,7 +217,7 @@ static llm_status read_alignment(gguf_file *file, llm_error *err) {
     return LLM_OK;
 }
 
-// The bytes of all tensors of a packed file, of which *count entries must be there; NULL for a file that is not packed.
+// The sizes that a packed file lists, one a tensor; NULL for a file that is not packed.
 static llm_status find_packed_bytes(const gguf_file *file, uint64_t n_tensors, const gguf_value **out, llm_error *err) {
     const char *name = file->parts[0].name.c_str();
     *out = nullptr;

@@ -28,6 +28,8 @@ struct family {
     void (*build)(const model *m, graph *g);
 };
 
+inline eps_key family_eps(const family *f) { return f->norm == NORM_RMS ? EPS_RMS : EPS_LAYER; }
+
 const family *family_find(std::string_view architecture);             // NULL when unknown
 const family *family_at(size_t index);                                // NULL past the last
 const family_weight *family_weight_at(const family *f, size_t index); // of all sets; NULL past the last

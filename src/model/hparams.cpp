@@ -185,13 +185,13 @@ llm_status check_shape(hparams *h, llm_error *err) {
 
 } // namespace
 
-llm_status hparams_read(const gguf_file *file, const std::string &architecture, const hparams_rules *rules,
+llm_status hparams_read(const gguf_file *file, const std::string &architecture, eps_key eps, const hparams_rules *rules,
                         hparams *out, llm_error *err) {
     *out = hparams();
     out->architecture = architecture;
     out->local_rope_base = rules->local_rope_base;
     LLM_TRY(read_integers(file, out, err));
-    LLM_TRY(read_numbers(file, rules->eps, out, err));
+    LLM_TRY(read_numbers(file, eps, out, err));
     LLM_TRY(read_scaling(file, out, err));
     LLM_TRY(refuse_keys(file, out, err));
     LLM_TRY(read_layers(file, rules, out, err));

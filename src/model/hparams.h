@@ -38,7 +38,6 @@ enum eps_key : uint8_t { EPS_RMS, EPS_LAYER };
 
 // What a family knows and its files may leave unsaid.
 struct hparams_rules {
-    eps_key eps = EPS_RMS;
     // Of so many layers all but the last are local, where attention.sliding_window_pattern does not say it; 0: the
     // family has no local layers, whatever the file says.
     uint32_t local_period = 0;
@@ -46,7 +45,7 @@ struct hparams_rules {
 };
 
 // Reads `ARCH.*`. Errors name the key, what was expected and what was found.
-llm_status hparams_read(const gguf_file *file, const std::string &architecture, const hparams_rules *rules,
+llm_status hparams_read(const gguf_file *file, const std::string &architecture, eps_key eps, const hparams_rules *rules,
                         hparams *out, llm_error *err);
 
 } // namespace llm

@@ -71,7 +71,7 @@ llm_status read_shape(loader *l, llm_error *err) {
     if (!m->kind)
         return fail(err, LLM_ERR_UNSUPPORTED, "architecture \"%s\" is not supported by this build",
                     m->architecture.c_str());
-    LLM_TRY(hparams_read(l->file, m->architecture, &m->kind->rules, &m->h, err));
+    LLM_TRY(hparams_read(l->file, m->architecture, family_eps(m->kind), &m->kind->rules, &m->h, err));
     if (m->kind->parameters) LLM_TRY(m->kind->parameters(l->file, &m->h, err));
     // A layer count that the file cannot hold would size tables: each layer has at least one tensor.
     if (m->h.n_layer > l->file->tensors.size())
@@ -102,9 +102,7 @@ model *new_model(const model_load_options *options) {
     m->vocab_only = options->vocab_only;
     m->log = options->log;
     m->allocator = memory_allocator(options->allocator);
-    m->cpu = options->cpu;
-    for (const backend *const *b = backend_table(); !m->cpu && *b; b++)
-        if ((*b)->available()) m->cpu = *b;
+    m->cpu = options->cpu ? options->cpu : backend_best();
     return m;
 }
 

@@ -4,7 +4,7 @@
 #include "backend/backend.h"
 #include "core/memory.h"
 #include "core/pool.h"
-#include "model/roles.h"
+#include "model/cost.h"
 #include "text/tokenizer.h"
 #include <atomic>
 #include <deque>
@@ -71,6 +71,8 @@ uint64_t model_weight_bytes(const model *m);
 uint64_t model_private_bytes(const model *m);
 // Most bytes that loading takes beside the weights.
 uint64_t model_staging_bytes(const model *m, uint32_t n_threads);
+// What a token costs; the cache in F16.
+void model_get_cost(const model *m, model_cost *out);
 // The graph of one pass, and the shape of its KV cache.
 void model_graph(const model *m, graph *out);
 void model_kv_shape(const model *m, kv_element type_k, kv_element type_v, kv_shape *out);

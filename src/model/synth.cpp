@@ -1,156 +1,68 @@
 #include "model/synth.h"
-#include "gguf/gguf.h"
-#include "quant/format.h"
-#include <math.h>
+#include "core/fmath.h"
+#include "model/family.h"
+#include "model/random_weights.h"
+#include "text/byte_letters.h"
+#include <deque>
 #include <string.h>
 
 namespace llm {
 
 namespace {
 
-struct shape_row {
-    const char *name, *architecture;
-    uint32_t n_layer, n_embd, n_ff, n_head, n_head_kv, n_vocab, n_ctx;
-    float rope_base;
-    bool tied, qkv_bias;
-};
-// From the configuration files that were published with the models.
-// clang-format off
-const shape_row shapes[] = {
-    {"tiny-256",     "llama", 1,  256,  512,   4,  2,  320,    512,    10000.0f,   false, false}, // nobody's: for tests
-    {"stories-15m",  "llama", 6,  288,  768,   6,  6,  32000,  256,    10000.0f,   true,  false},
-    {"smol-135m",    "llama", 30, 576,  1536,  9,  3,  49152,  2048,   10000.0f,   true,  false},
-    {"qwen2-0.5b",   "qwen2", 24, 896,  4864,  14, 2,  151936, 32768,  1000000.0f, true,  true},
-    {"llama-3.2-1b", "llama", 16, 2048, 8192,  32, 8,  128256, 131072, 500000.0f,  true,  false},
-    {"llama-3-8b",   "llama", 32, 4096, 14336, 32, 8,  128256, 8192,   500000.0f,  false, false},
-    {"llama-2-7b",   "llama", 32, 4096, 11008, 32, 32, 32000,  4096,   10000.0f,   false, false},
-};
-// clang-format on
-
-// What a type name means for a tensor: a format for all but the output matrix, which most files keep in Q6_K. The
-// exceptions: plain numbers and Q8_0 throughout; Q4_K_M keeps half of the sensitive tensors in Q6_K.
-struct type_row {
-    const char *name;
-    format_id base, sensitive, head;
-};
-const type_row exceptions[] = {
-    {"F32", FORMAT_F32, FORMAT_F32, FORMAT_F32},       {"F16", FORMAT_F16, FORMAT_F16, FORMAT_F16},
-    {"BF16", FORMAT_BF16, FORMAT_BF16, FORMAT_BF16},   {"Q8_0", FORMAT_Q8_0, FORMAT_Q8_0, FORMAT_Q8_0},
-    {"Q4_K_M", FORMAT_Q4_K, FORMAT_Q6_K, FORMAT_Q6_K},
-};
-
-struct tensor_plan {
-    std::string name;
-    const block_format *format;
-    uint64_t cols, rows; // rows 0: a vector of ones
-};
-
 struct synth {
-    const shape_row *shape;
-    type_row type;
-    gguf_writer *w;
-    uint64_t random;
-    std::vector<tensor_plan> tensors;
+    const synth_shape *shape;
+    uint64_t seed;
+    std::vector<synth_tensor> tensors;
+    std::deque<random_weights> pools; // one per format and deviation
+    gguf_writer *w = nullptr;
 };
 
-uint64_t next_random(uint64_t *state) {
-    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
-    return *state ^ (*state >> 29);
+hparams hparams_of(const synth_shape *shape) {
+    hparams h;
+    h.architecture = shape->architecture;
+    h.n_layer = shape->n_layer;
+    h.n_ctx_train = shape->n_ctx;
+    h.n_embd = shape->n_embd;
+    h.n_ff = shape->n_ff;
+    h.n_head = shape->n_head;
+    h.n_head_kv = shape->n_head_kv;
+    h.head_k = h.head_v = h.n_rot = shape->head;
+    h.n_vocab = shape->n_vocab;
+    h.norm_eps = (double)shape->norm_eps;
+    h.rope_freq_base = (double)shape->rope_base;
+    return h;
 }
 
-bool same_name(const char *a, const char *b) {
-    for (; *a && *b; a++, b++)
-        if ((*a | 32) != (*b | 32)) return false;
-    return *a == *b;
-}
-
-template <class Row, size_t N> const Row *find_row(const Row (&rows)[N], const char *name) {
-    for (const Row &row : rows)
-        if (same_name(row.name, name)) return &row;
-    return nullptr;
-}
-template <class Row, size_t N> std::string names_of(const Row (&rows)[N]) {
-    std::string all;
-    for (const Row &row : rows) all += (all.empty() ? "" : ", ") + std::string(row.name);
-    return all;
-}
-
-bool find_type(const char *name, type_row *out) {
-    const type_row *row = find_row(exceptions, name);
-    const block_format *format = format_by_name(name);
-    if (row)
-        *out = *row;
-    else if (format && format_supported(format))
-        *out = {format->name, format->id, format->id, FORMAT_Q6_K};
-    else
-        return false;
-    return true;
-}
-std::string names_of_types() {
-    std::string all;
-    for (const block_format *f = format_table(nullptr); f->name; f++)
-        if (format_supported(f)) all += f->name + std::string(", ");
-    return all + "Q4_K_M";
-}
-
-// The format asked for, or what divides the row: Q8_0, else F16.
-const block_format *fitting(format_id id, uint64_t cols) {
-    for (format_id candidate : {id, FORMAT_Q8_0})
-        if (cols % format_by_id(candidate)->block_size == 0) return format_by_id(candidate);
-    return format_by_id(FORMAT_F16);
-}
-
-void add(synth *s, std::string name, format_id id, uint64_t cols, uint64_t rows) {
-    const block_format *format = rows ? fitting(id, cols) : format_by_id(FORMAT_F32);
-    s->tensors.push_back({std::move(name), format, cols, rows});
-}
-
-void add_layer(synth *s, uint32_t i) {
-    const shape_row *h = s->shape;
-    uint64_t embd = h->n_embd, kv = embd / h->n_head * h->n_head_kv, ff = h->n_ff;
-    format_id base = s->type.base, sensitive = i % 2 ? base : s->type.sensitive;
-    std::string p = "blk." + std::to_string(i) + ".";
-    add(s, p + "attn_norm.weight", FORMAT_F32, embd, 0);
-    add(s, p + "attn_q.weight", base, embd, embd);
-    add(s, p + "attn_k.weight", base, embd, kv);
-    add(s, p + "attn_v.weight", sensitive, embd, kv);
-    if (h->qkv_bias) {
-        add(s, p + "attn_q.bias", FORMAT_F32, embd, 0);
-        add(s, p + "attn_k.bias", FORMAT_F32, kv, 0);
-        add(s, p + "attn_v.bias", FORMAT_F32, kv, 0);
+bool wanted(const synth_shape *shape, const family_weight &weight) {
+    switch (weight.id) {
+    case ROLE_OUTPUT: return !shape->tied;
+    case ROLE_ROPE_FREQS: return shape->rope_stretch > 0;
+    case ROLE_ATTN_Q_BIAS:
+    case ROLE_ATTN_K_BIAS:
+    case ROLE_ATTN_V_BIAS: return weight.required || shape->qkv_bias;
+    default: return weight.required;
     }
-    add(s, p + "attn_output.weight", base, embd, embd);
-    add(s, p + "ffn_norm.weight", FORMAT_F32, embd, 0);
-    add(s, p + "ffn_gate.weight", base, embd, ff);
-    add(s, p + "ffn_up.weight", base, embd, ff);
-    add(s, p + "ffn_down.weight", sensitive, ff, embd);
 }
 
-void plan_tensors(synth *s) {
-    const shape_row *h = s->shape;
-    add(s, "token_embd.weight", h->tied ? s->type.head : s->type.base, h->n_embd, h->n_vocab);
-    for (uint32_t i = 0; i < h->n_layer; i++) add_layer(s, i);
-    add(s, "output_norm.weight", FORMAT_F32, h->n_embd, 0);
-    if (!h->tied) add(s, "output.weight", s->type.head, h->n_embd, h->n_vocab);
+synth_tensor tensor_of(const synth_shape *shape, const synth_type *type, const hparams *h, role id, uint32_t layer) {
+    const role_row *row = role_find(id);
+    std::string name = role_is_per_layer(id) ? layer_name(layer, row->name) : row->name;
+    if (row->kind == ROLE_VECTOR) return {id, name, format_by_id(FORMAT_F32), dimension_of(h, row->rows), 0};
+    uint64_t rows = dimension_of(h, row->rows), cols = dimension_of(h, row->cols);
+    return {id, name, synth_format(type, shape, id, layer, cols), cols, rows};
 }
 
-// The letter that stands for a byte in byte-level vocabularies: printable Latin-1 is itself, the rest is moved above
-// U+0100 (the GPT-2 vocabulary's rule).
-std::string byte_letter(int byte) {
-    auto printable = [](int b) { return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174; };
-    int code = byte;
-    if (!printable(byte)) {
-        code = 256;
-        for (int b = 0; b < byte; b++) code += !printable(b);
-    }
-    if (code < 128) return std::string(1, (char)code);
-    return {(char)(0xC0 | code >> 6), (char)(0x80 | (code & 63))};
-}
-
-// All bytes, two merges of letters, fillers that no text gives, and an end token.
+// All bytes, two merges of letters, fillers that no text gives, and an end token: a vocabulary that every runtime
+// loads.
 void write_vocabulary(synth *s) {
     std::vector<std::string> tokens;
-    for (int b = 0; b < 256; b++) tokens.push_back(byte_letter(b));
+    for (uint16_t letter : letters.letter_of) {
+        if (letter < 0x80)
+            tokens.push_back(std::string(1, (char)letter));
+        else
+            tokens.push_back({(char)(0xC0 | letter >> 6), (char)(0x80 | (letter & 63))});
+    }
     tokens.push_back("th");
     tokens.push_back("he");
     while (tokens.size() + 1 < s->shape->n_vocab) tokens.push_back("<unused" + std::to_string(tokens.size()) + ">");
@@ -167,107 +79,181 @@ void write_vocabulary(synth *s) {
     gguf_writer_set_bool(s->w, "tokenizer.ggml.add_bos_token", false);
 }
 
-void write_metadata(synth *s) {
-    const shape_row *h = s->shape;
-    std::string a = std::string(h->architecture) + ".";
-    gguf_writer_set_string(s->w, "general.architecture", h->architecture);
-    gguf_writer_set_string(s->w, "general.name", std::string("random weights, shape ") + h->name);
-    gguf_writer_set_u32(s->w, a + "block_count", h->n_layer);
-    gguf_writer_set_u32(s->w, a + "context_length", h->n_ctx);
-    gguf_writer_set_u32(s->w, a + "embedding_length", h->n_embd);
-    gguf_writer_set_u32(s->w, a + "feed_forward_length", h->n_ff);
-    gguf_writer_set_u32(s->w, a + "attention.head_count", h->n_head);
-    gguf_writer_set_u32(s->w, a + "attention.head_count_kv", h->n_head_kv);
-    gguf_writer_set_f32(s->w, a + "attention.layer_norm_rms_epsilon", 1e-5f);
-    gguf_writer_set_f32(s->w, a + "rope.freq_base", h->rope_base);
-    gguf_writer_set_u32(s->w, a + "rope.dimension_count", h->n_embd / h->n_head);
-    gguf_writer_set_u32(s->w, a + "vocab_size", h->n_vocab);
+void write_numbers(synth *s) {
+    const synth_shape *h = s->shape;
+    bool rms = family_eps(family_find(h->architecture)) == EPS_RMS;
+    const synth_key common[] = {
+        {"block_count", (double)h->n_layer, true},
+        {"context_length", (double)h->n_ctx, true},
+        {"embedding_length", (double)h->n_embd, true},
+        {"feed_forward_length", (double)h->n_ff, true},
+        {"attention.head_count", (double)h->n_head, true},
+        {"attention.head_count_kv", (double)h->n_head_kv, true},
+        {"attention.key_length", (double)h->head, true},
+        {"attention.value_length", (double)h->head, true},
+        {"rope.dimension_count", (double)h->head, true},
+        {"vocab_size", (double)h->n_vocab, true},
+        {"rope.freq_base", (double)h->rope_base, false},
+        {rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon", (double)h->norm_eps, false},
+        {nullptr, 0, false},
+    };
+    for (const synth_key *list : {common, h->more})
+        for (const synth_key *k = list; k && k->key; k++) {
+            std::string key = std::string(h->architecture) + "." + k->key;
+            if (k->integer)
+                gguf_writer_set_u32(s->w, key, (uint32_t)k->value);
+            else
+                gguf_writer_set_f32(s->w, key, (float)k->value);
+        }
+}
+
+void write_header(synth *s) {
+    gguf_writer_set_string(s->w, "general.architecture", s->shape->architecture);
+    gguf_writer_set_string(s->w, "general.name", std::string("random weights, shape ") + s->shape->name);
+    write_numbers(s);
     write_vocabulary(s);
-    for (const tensor_plan &t : s->tensors) {
+    for (const synth_tensor &t : s->tensors) {
         uint64_t dimensions[2] = {t.cols, t.rows};
         gguf_writer_add_tensor(s->w, t.name, t.format->id, t.rows ? 2 : 1, dimensions);
     }
 }
 
-// Uniform in [-1, 1] times a size that keeps the sums of a row near one.
-void random_row(synth *s, float *row, uint64_t n) {
-    float size = sqrtf(3.0f / (float)n);
-    for (uint64_t i = 0; i < n; i++)
-        row[i] = size * ((float)(int32_t)(uint32_t)(next_random(&s->random) >> 32) * 0x1p-31f);
+// Llama 3.1's rule for contexts beyond 8192: pairs that turn more than 4 times within them keep their frequency, those
+// that turn less than once are slowed down by `stretch`, those between by something between.
+double rope_factor(const synth_shape *shape, uint64_t pair) {
+    double slowness = exp2_f64(log2_f64((double)shape->rope_base) * 2 * (double)pair / shape->head);
+    double turns = 8192 / (6.283185307179586477 * slowness);
+    double keep = turns >= 4 ? 1 : turns <= 1 ? 0 : (turns - 1) / 3;
+    return 1 / ((1 - keep) / (double)shape->rope_stretch + keep);
 }
 
-// For formats without a quantiser: random bits under one scale, which after a first draw is set so that the values have
-// the size of random_row's.
-void random_blocks(synth *s, const block_format *format, uint8_t *row, uint64_t n) {
-    const size_t bytes = format_bytes(format, n);
-    for (size_t i = 0; i < bytes; i++) row[i] = (uint8_t)(next_random(&s->random) >> 32);
-    std::vector<float> values(n);
-    float scale = 1;
-    for (int draw = 0; draw < 2; draw++) {
-        for (size_t at = 0; at < bytes; at += format->block_bytes) format->set_scales(row + at, scale, scale);
-        format->dequantise(row, values.data(), n);
-        float sum = 0;
-        for (float v : values) sum += v * v;
-        if (sum > 0) scale = scale / sqrtf(sum);
-    }
+// Gains are 1, biases small. A norm of what a layer adds has a gain that makes it outweigh the embedding (deviation_of),
+// which families with such norms scale up.
+float vector_value(const synth_tensor &t) {
+    if (t.name.find(".bias") != std::string::npos) return 0.01f;
+    return t.id == ROLE_ATTN_POST_NORM || t.id == ROLE_FFN_POST_NORM ? 16.0f : 1.0f;
 }
 
-// Rows are drawn from a pool of quantised ones: quantising 10^9 values would take most of a minute, and speed does not
-// depend on which rows are equal.
-constexpr uint64_t POOL_ROWS = 64;
-
-llm_status write_matrix(synth *s, const tensor_plan &t, llm_error *err) {
-    size_t row_bytes = format_bytes(t.format, t.cols);
-    uint64_t n = t.rows < POOL_ROWS ? t.rows : POOL_ROWS;
-    std::vector<float> row(t.cols);
-    std::vector<uint8_t> pool(n * row_bytes);
-    for (uint64_t i = 0; i < n; i++) {
-        random_row(s, row.data(), t.cols);
-        if (t.format->quantise)
-            t.format->quantise(row.data(), pool.data() + i * row_bytes, t.cols);
-        else
-            random_blocks(s, t.format, pool.data() + i * row_bytes, t.cols);
-    }
-    for (uint64_t i = 0; i < t.rows; i++) {
-        uint64_t from = i < n ? i : next_random(&s->random) % n;
-        LLM_TRY(gguf_writer_write(s->w, pool.data() + from * row_bytes, row_bytes, err));
-    }
-    return LLM_OK;
-}
-
-llm_status write_tensor(synth *s, const tensor_plan &t, llm_error *err) {
-    if (t.rows) return write_matrix(s, t, err);
-    bool bias = t.name.find(".bias") != std::string::npos;
-    std::vector<float> values(t.cols, bias ? 0.01f : 1.0f);
+llm_status write_vector(synth *s, const synth_tensor &t, llm_error *err) {
+    std::vector<float> values(t.cols, vector_value(t));
+    if (t.id == ROLE_ROPE_FREQS)
+        for (size_t i = 0; i < values.size(); i++) values[i] = (float)rope_factor(s->shape, i);
     return gguf_writer_write(s->w, values.data(), values.size() * sizeof(float), err);
 }
 
+// Matrices keep the size of what passes through them, and the head spreads logits with a deviation of 3, as trained
+// models do. What layers add outweighs the embedding they start from: a tied head would otherwise see the token that it
+// was given and repeat it for ever.
+double deviation_of(const synth_tensor &t) {
+    const double keep = 1 / sqrt_f64((double)t.cols);
+    switch (t.id) {
+    case ROLE_TOKEN_EMBD:
+    case ROLE_OUTPUT: return 3 * keep;
+    case ROLE_ATTN_OUT:
+    case ROLE_FFN_DOWN: return 8 * keep;
+    default: return keep;
+    }
+}
+
+llm_status find_pool(synth *s, const synth_tensor &t, const random_weights **out, llm_error *err) {
+    const double deviation = deviation_of(t);
+    for (const random_weights &pool : s->pools)
+        if (pool.format == t.format && pool.deviation == deviation) return *out = &pool, LLM_OK;
+    s->pools.emplace_back();
+    *out = &s->pools.back();
+    return random_weights_make(t.format, deviation, s->seed ^ s->pools.size() << 56, &s->pools.back(), err);
+}
+
+llm_status write_matrix(synth *s, const synth_tensor &t, uint64_t seed, llm_error *err) {
+    const random_weights *pool = nullptr;
+    LLM_TRY(find_pool(s, t, &pool, err));
+    const size_t row_bytes = format_bytes(t.format, t.cols);
+    const uint64_t step = (4u << 20) / row_bytes + 1;
+    std::vector<uint8_t> piece(row_bytes * step);
+    random_bits bits = {seed};
+    for (uint64_t row = 0; row < t.rows; row += step) {
+        const uint64_t n = t.rows - row < step ? t.rows - row : step;
+        for (uint64_t i = 0; i < n; i++) random_weights_row(pool, &bits, t.cols, &piece[i * row_bytes]);
+        LLM_TRY(gguf_writer_write(s->w, piece.data(), n * row_bytes, err));
+    }
+    return LLM_OK;
+}
+
 llm_status write_file(synth *s, const progress *steps, llm_error *err) {
-    write_metadata(s);
+    write_header(s);
     LLM_TRY(gguf_writer_begin_data(s->w, err));
+    random_bits seeds = {s->seed};
     for (size_t i = 0; i < s->tensors.size(); i++) {
         if (!go_on(steps, (float)i / (float)s->tensors.size()))
             return fail(err, LLM_CANCELLED, "writing was cancelled");
-        LLM_TRY(write_tensor(s, s->tensors[i], err));
+        const synth_tensor &t = s->tensors[i];
+        LLM_TRY(t.rows ? write_matrix(s, t, seeds.next(), err) : write_vector(s, t, err));
     }
     return LLM_OK;
+}
+
+std::string shape_names() {
+    std::string all;
+    for (size_t i = 0; synth_shape_at(i); i++) all += (i ? ", " : "") + std::string(synth_shape_at(i)->name);
+    return all;
+}
+
+llm_status find(const char *shape, const char *type, const synth_shape **out_shape, synth_type *out_type,
+                llm_error *err) {
+    *out_shape = synth_shape_find(shape);
+    if (!*out_shape)
+        return fail(err, LLM_ERR_NOT_FOUND, "shape \"%s\" is not known; there are %s", shape, shape_names().c_str());
+    if (synth_type_find(type, out_type)) return LLM_OK;
+    return fail(err, LLM_ERR_NOT_FOUND, "type \"%s\" is not known here; there are %s", type,
+                synth_type_names().c_str());
+}
+
+uint64_t window_of(const synth_shape *shape) {
+    for (const synth_key *k = shape->more; k && k->key; k++)
+        if (strcmp(k->key, "attention.sliding_window") == 0) return (uint64_t)k->value;
+    return 0;
 }
 
 } // namespace
 
-const char *synth_shape_name(size_t index) {
-    return index < sizeof shapes / sizeof *shapes ? shapes[index].name : nullptr;
+void synth_tensors(const synth_shape *shape, const synth_type *type, std::vector<synth_tensor> *out) {
+    const hparams h = hparams_of(shape);
+    const family *kind = family_find(shape->architecture);
+    for (bool per_layer : {false, true})
+        for (uint32_t layer = 0; layer < (per_layer ? shape->n_layer : 1); layer++)
+            for (size_t i = 0; const family_weight *weight = family_weight_at(kind, i); i++)
+                if (role_is_per_layer(weight->id) == per_layer && wanted(shape, *weight))
+                    out->push_back(tensor_of(shape, type, &h, weight->id, layer));
 }
 
-llm_status synth_write(const char *shape, const char *format, uint64_t seed, const char *path, const progress *steps,
+llm_status synth_cost(const char *shape_name, const char *type_name, const backend *b, model_cost *out,
+                      llm_error *err) {
+    const synth_shape *shape;
+    synth_type type;
+    LLM_TRY(find(shape_name, type_name, &shape, &type, err));
+    std::vector<synth_tensor> tensors;
+    synth_tensors(shape, &type, &tensors);
+    *out = model_cost();
+    for (const synth_tensor &t : tensors) {
+        const bool head = t.id == ROLE_OUTPUT || (t.id == ROLE_TOKEN_EMBD && shape->tied);
+        if (t.rows)
+            cost_add(out, b, t.id, head, t.format, t.rows, t.cols);
+        else
+            out->n_params += t.cols;
+    }
+    const uint32_t period = family_find(shape->architecture)->rules.local_period;
+    for (uint32_t i = 1; i <= shape->n_layer; i++)
+        cost_add_cache(out, b, {shape->n_head_kv, shape->head, shape->head},
+                       period && i % period ? window_of(shape) : 0);
+    return LLM_OK;
+}
+
+llm_status synth_write(const char *shape, const char *type_name, uint64_t seed, const char *path, const progress *steps,
                        llm_error *err) {
-    synth s = {find_row(shapes, shape), {}, nullptr, seed * 2 + 1, {}};
-    if (!s.shape)
-        return fail(err, LLM_ERR_NOT_FOUND, "shape \"%s\" is not known; there are %s", shape, names_of(shapes).c_str());
-    if (!find_type(format, &s.type))
-        return fail(err, LLM_ERR_NOT_FOUND, "format \"%s\" is not known here; there are %s", format,
-                    names_of_types().c_str());
-    plan_tensors(&s);
+    synth s = {nullptr, seed, {}, {}, nullptr};
+    synth_type type;
+    LLM_TRY(find(shape, type_name, &s.shape, &type, err));
+    synth_tensors(s.shape, &type, &s.tensors);
     LLM_TRY(gguf_writer_open(path, &s.w, err));
     llm_status status = write_file(&s, steps, err);
     if (status == LLM_OK) return gguf_writer_finish(s.w, err);

@@ -24,20 +24,20 @@ static const block_format TABLE[] = {
     {FORMAT_Q4_K,    "Q4_K",    256, 144, true,  BLOCKS(q4_k)},
     {FORMAT_Q5_K,    "Q5_K",    256, 176, true,  BLOCKS(q5_k)},
     {FORMAT_Q6_K,    "Q6_K",    256, 210, true,  BLOCKS(q6_k)},
-    {FORMAT_IQ2_XXS, "IQ2_XXS", 256,  66, true,  LISTED},
-    {FORMAT_IQ2_XS,  "IQ2_XS",  256,  74, true,  LISTED},
-    {FORMAT_IQ3_XXS, "IQ3_XXS", 256,  98, true,  LISTED},
-    {FORMAT_IQ1_S,   "IQ1_S",   256,  50, true,  LISTED},
+    {FORMAT_IQ2_XXS, "IQ2_XXS", 256,  66, true,  READ_ONLY(iq2_xxs)},
+    {FORMAT_IQ2_XS,  "IQ2_XS",  256,  74, true,  READ_ONLY(iq2_xs)},
+    {FORMAT_IQ3_XXS, "IQ3_XXS", 256,  98, true,  READ_ONLY(iq3_xxs)},
+    {FORMAT_IQ1_S,   "IQ1_S",   256,  50, true,  READ_ONLY(iq1_s)},
     {FORMAT_IQ4_NL,  "IQ4_NL",   32,  18, true,  READ_ONLY(iq4_nl)},
-    {FORMAT_IQ3_S,   "IQ3_S",   256, 110, true,  LISTED},
-    {FORMAT_IQ2_S,   "IQ2_S",   256,  82, true,  LISTED},
+    {FORMAT_IQ3_S,   "IQ3_S",   256, 110, true,  READ_ONLY(iq3_s)},
+    {FORMAT_IQ2_S,   "IQ2_S",   256,  82, true,  READ_ONLY(iq2_s)},
     {FORMAT_IQ4_XS,  "IQ4_XS",  256, 136, true,  READ_ONLY(iq4_xs)},
     {FORMAT_I8,      "I8",        1,   1, false, LISTED},
     {FORMAT_I16,     "I16",       1,   2, false, LISTED},
     {FORMAT_I32,     "I32",       1,   4, false, LISTED},
     {FORMAT_I64,     "I64",       1,   8, false, LISTED},
     {FORMAT_F64,     "F64",       1,   8, false, LISTED},
-    {FORMAT_IQ1_M,   "IQ1_M",   256,  56, true,  LISTED},
+    {FORMAT_IQ1_M,   "IQ1_M",   256,  56, true,  READ_ONLY(iq1_m)},
     {FORMAT_BF16,    "BF16",      1,   2, false, NUMBERS(bf16)},
     {FORMAT_TQ1_0,   "TQ1_0",   256,  54, true,  READ_ONLY(tq1_0)},
     {FORMAT_TQ2_0,   "TQ2_0",   256,  66, true,  READ_ONLY(tq2_0)},
@@ -63,7 +63,7 @@ const block_format *format_by_id(uint32_t id) {
 
 static char upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
 
-static bool equal_ignoring_case(const char *a, const char *b) {
+bool equal_ignoring_case(const char *a, const char *b) {
     while (*a && upper(*a) == upper(*b)) a++, b++;
     return upper(*a) == upper(*b);
 }

@@ -38,6 +38,8 @@ struct block_format {
 // Rows of all published formats, supported or not. NULL when the number or name is none of theirs.
 const block_format *format_by_id(uint32_t id);
 const block_format *format_by_name(const char *name);
+// ASCII letters only.
+bool equal_ignoring_case(const char *a, const char *b);
 // The table, by id; the row after the last has a NULL name. `count` may be NULL.
 const block_format *format_table(size_t *count);
 

@@ -45,29 +45,42 @@ size_t thread_scratch_bytes(const model *m, const plan *program) {
     return (m->cpu->scratch_bytes(program) + 63) / 64 * 64 + TOP_BYTES;
 }
 
+// Buffers of the plan, then what chunks of a step share.
+size_t arena_bytes(const model *m, const plan *program, uint32_t n_ctx) {
+    return program->arena_bytes + m->cpu->shared_bytes(program, n_ctx);
+}
+
 void count_needs(const model *m, const context_options *sized, const plan *program, context_needs *out) {
     kv_shape shape;
     model_kv_shape(m, sized->type_k, sized->type_v, &shape);
     out->n_ctx = sized->n_ctx;
     out->n_batch = sized->n_batch;
-    out->kv = (uint64_t)blocks_per_sequence(sized->n_ctx) * sized->n_seq_max * shape.block_bytes;
-    out->scratch = program->arena_bytes + thread_scratch_bytes(m, program) * thread_count(sized) + output_bytes(m);
+    out->kv = kv_sequence_bytes(&shape, sized->n_ctx, sized->n_batch) * sized->n_seq_max;
+    out->scratch = arena_bytes(m, program, sized->n_ctx) + thread_scratch_bytes(m, program) * thread_count(sized) +
+                   output_bytes(m);
 }
 
 // Where the caller left n_ctx to us, the largest that the limit allows, in whole blocks.
 llm_status fit_budget(const model *m, bool chosen_by_us, context_options *sized, const plan *program,
                       context_needs *needs, llm_error *err) {
     count_needs(m, sized, program, needs);
-    uint64_t limit = sized->mem_limit;
+    const uint64_t limit = sized->mem_limit;
     if (!limit || needs->kv + needs->scratch <= limit) return LLM_OK;
-    uint64_t block = needs->kv / blocks_per_sequence(sized->n_ctx);
-    uint64_t n_blocks = limit > needs->scratch ? (limit - needs->scratch) / block : 0;
-    if (!chosen_by_us || n_blocks == 0)
+    context_options tried = *sized;
+    context_needs tried_needs;
+    uint32_t fits = 0; // blocks of a sequence
+    for (uint32_t above = blocks_per_sequence(sized->n_ctx); above - fits > 1;) {
+        const uint32_t n = fits + (above - fits) / 2;
+        tried.n_ctx = n * KV_BLOCK;
+        count_needs(m, &tried, program, &tried_needs);
+        (tried_needs.kv + tried_needs.scratch <= limit ? fits : above) = n;
+    }
+    if (!chosen_by_us || fits == 0)
         return fail(err, LLM_ERR_BUDGET,
                     "a context of %u tokens needs %llu bytes of KV and %llu of scratch; the memory limit is %llu",
                     sized->n_ctx, (unsigned long long)needs->kv, (unsigned long long)needs->scratch,
                     (unsigned long long)limit);
-    sized->n_ctx = (uint32_t)n_blocks * KV_BLOCK;
+    sized->n_ctx = fits * KV_BLOCK;
     count_needs(m, sized, program, needs);
     return LLM_OK;
 }
@@ -91,15 +104,15 @@ void reserve_arrays(context *c) {
     c->chunks_of_step.resize(c->program.steps.size());
     c->n_appended.resize(c->kv.sequences.size());
     c->n_placed.resize(c->kv.sequences.size());
+    c->n_placed_before.resize(c->kv.sequences.size());
     c->logits.reserve(c->m->h.n_vocab);
     c->hidden.reserve(c->m->h.n_embd);
 }
 
-// Blocks that may ever be taken: all sequences full, and as many again for checkpoints and copies, within the limit.
-uint32_t most_blocks(const context_options *sized, const context_needs *needs, size_t block_bytes) {
-    uint64_t n = 2ull * blocks_per_sequence(sized->n_ctx) * sized->n_seq_max + 64;
-    if (sized->mem_limit) n = std::min(n, (sized->mem_limit - needs->scratch) / block_bytes);
-    return (uint32_t)std::min<uint64_t>(n, 1u << 28);
+// What the cache may ever take: all sequences full, and as many blocks again for checkpoints and copies, within the limit.
+uint64_t most_kv_bytes(const context_options *sized, const context_needs *needs, size_t block_bytes) {
+    uint64_t n = (2ull * blocks_per_sequence(sized->n_ctx) * sized->n_seq_max + 64) * block_bytes;
+    return sized->mem_limit ? std::min(n, sized->mem_limit - needs->scratch) : n;
 }
 
 llm_status take_memory(context *c, const context_options *sized, const context_needs *needs, llm_error *err) {
@@ -107,9 +120,10 @@ llm_status take_memory(context *c, const context_options *sized, const context_n
     llm_allocator allocator = sized->allocator ? memory_allocator(sized->allocator) : m->allocator;
     kv_shape shape;
     model_kv_shape(m, sized->type_k, sized->type_v, &shape);
-    uint32_t max_blocks = most_blocks(sized, needs, shape.block_bytes);
-    kv_create(&c->kv, std::move(shape), &allocator, c->n_ctx, sized->n_seq_max, max_blocks);
-    LLM_TRY(memory_take(&allocator, LLM_MEMORY_ARENA, c->program.arena_bytes, false, "activations", &c->arena, err));
+    const uint64_t max_bytes = most_kv_bytes(sized, needs, shape.block_bytes);
+    kv_create(&c->kv, std::move(shape), &allocator, c->n_ctx, sized->n_seq_max, max_bytes);
+    const size_t bytes = arena_bytes(m, &c->program, c->n_ctx);
+    LLM_TRY(memory_take(&allocator, LLM_MEMORY_ARENA, bytes, false, "activations", &c->arena, err));
     c->scratch_step = thread_scratch_bytes(m, &c->program);
     return memory_take(&allocator, LLM_MEMORY_ARENA, c->scratch_step * pool_n_threads(c->threads), false,
                        "thread scratch", &c->thread_scratch, err);

@@ -45,7 +45,8 @@ struct context {
 
     // The batch at hand and the outputs of the last one.
     pass_arrays arrays;
-    std::vector<uint32_t> n_appended, n_placed; // per sequence: tokens of the batch, and of its passes so far
+    // Per sequence: tokens of the batch, of its passes so far, and of those before the pass at hand.
+    std::vector<uint32_t> n_appended, n_placed, n_placed_before;
     std::vector<uint32_t> chunks_of_phase, chunks_of_step;
     std::vector<int32_t> output_of_token; // row of outputs; -1: none
     std::vector<uint8_t> wants;           // per token

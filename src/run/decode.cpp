@@ -160,12 +160,22 @@ void fill_arrays(context *c, const llm_batch *b, uint32_t first, uint32_t end, s
     if (b->span) widen_spans(c, b, first, end);
 }
 
+llm_status begin_pass(context *c, llm_error *err) {
+    for (uint32_t s = 0; s < c->kv.sequences.size(); s++) {
+        const uint32_t n = c->kv.sequences[s].n, begin = c->n_placed_before[s], end = c->n_placed[s];
+        if (begin < end) LLM_TRY(kv_begin_pass(&c->kv, s, n + begin, n + end, err));
+    }
+    return LLM_OK;
+}
+
 llm_status run_passes(context *c, const llm_batch *b, llm_error *err) {
     std::fill(c->n_placed.begin(), c->n_placed.end(), 0);
     uint32_t n_done = 0;
     for (uint32_t first = 0, end; first < b->n_tokens; first = end) {
         LLM_TRY(pass_end(c, b, first, &end, err));
+        c->n_placed_before = c->n_placed;
         fill_arrays(c, b, first, end, c->n_placed);
+        LLM_TRY(begin_pass(c, err));
         uint32_t n_outputs = (uint32_t)c->arrays.outputs.size();
         LLM_TRY(execute_pass(c, end - first, n_outputs, n_done, err));
         n_done += n_outputs;

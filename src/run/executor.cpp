@@ -51,6 +51,7 @@ pass bind(context *c, uint32_t n_tokens, uint32_t n_outputs, uint32_t first_outp
     pass p = {};
     p.program = &c->program;
     p.arena = c->arena.data;
+    p.shared = c->arena.data + c->program.arena_bytes;
     p.logits = c->top_only ? nullptr : c->logits.data() + first_output * c->m->h.n_vocab;
     p.hidden = c->hidden.data() + first_output * c->m->h.n_embd;
     p.top_offset = c->scratch_step - TOP_BYTES;
@@ -111,6 +112,7 @@ llm_status execute_pass(context *c, uint32_t n_tokens, uint32_t n_outputs, uint3
     c->bad_step.store(UINT32_MAX, std::memory_order_relaxed);
     if (c->top_only) empty_top_lists(c, e.n_threads, n_outputs);
     count_chunks(c, &e.p, e.n_threads);
+    c->m->cpu->begin_pass(&e.p);
     pool_program program = {(uint32_t)c->program.phases.size(), c->chunks_of_phase.data(), run_chunk, &e};
     LLM_TRY(pool_execute(c->threads, &program, e.n_threads, err));
     if (c->cancel.load(std::memory_order_relaxed)) return fail(err, LLM_CANCELLED, "the call was cancelled");

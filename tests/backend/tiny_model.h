@@ -128,7 +128,8 @@ struct tiny_session {
     kv_shape kv;
     std::vector<std::vector<std::vector<uint8_t>>> blocks; // [sequence][block] bytes
     std::vector<std::vector<uint8_t *>> tables;
-    std::vector<uint8_t> arena, scratch;
+    std::vector<uint8_t *const *> groups; // [sequence]: of one group
+    std::vector<uint8_t> arena, scratch, shared;
     std::atomic<uint32_t> bad{UINT32_MAX};
 };
 
@@ -145,7 +146,7 @@ inline void tiny_open(tiny_session *s, tiny_model *m, const backend *b, uint32_t
     plan_build(&m->g, backend_target(b), max_tokens, &s->program, nullptr);
     s->kv.type_k = m->shape.type_k;
     s->kv.type_v = m->shape.type_v;
-    s->kv.layers.push_back({m->shape.n_head_kv, m->shape.head_k, m->shape.head_v});
+    s->kv.layers.push_back({m->shape.n_head_kv, m->shape.head_k, m->shape.head_v, m->shape.window});
     kv_shape_finish(&s->kv, b);
     s->blocks.resize(n_sequences);
     s->tables.resize(n_sequences);
@@ -154,8 +155,10 @@ inline void tiny_open(tiny_session *s, tiny_model *m, const backend *b, uint32_t
             s->blocks[i].emplace_back(s->kv.block_bytes, 0);
             s->tables[i].push_back(s->blocks[i].back().data());
         }
+    for (const auto &table : s->tables) s->groups.push_back(table.data());
     s->arena.resize(s->program.arena_bytes);
     s->scratch.resize(b->scratch_bytes(&s->program));
+    s->shared.resize(b->shared_bytes(&s->program, max_length), 0x55);
 }
 
 // Logits, then hidden rows. Chunks of a phase run in a random order, as threads would.
@@ -167,11 +170,12 @@ inline std::vector<float> tiny_run(tiny_session *s, const tiny_batch &batch, uin
     std::vector<query_run> runs;
     for (size_t i = 0; i < batch.run_first.size(); i++) {
         const uint32_t end = uint32_t(i + 1 < batch.run_first.size() ? batch.run_first[i + 1] : batch.tokens.size());
-        runs.push_back({batch.run_first[i], end - batch.run_first[i], s->tables[batch.sequence_of_run[i]].data()});
+        runs.push_back({batch.run_first[i], end - batch.run_first[i], &s->groups[batch.sequence_of_run[i]]});
     }
     pass p = {};
     p.program = &s->program;
     p.arena = s->arena.data();
+    p.shared = s->shared.data();
     p.logits = out.data();
     p.hidden = out.data() + size_t(n_outputs) * n_vocab;
     p.n_tokens = uint32_t(batch.tokens.size());
@@ -185,6 +189,7 @@ inline std::vector<float> tiny_run(tiny_session *s, const tiny_batch &batch, uin
     p.outputs = batch.outputs.data();
     p.kv = &s->kv;
     p.bad_step = &s->bad;
+    s->b->begin_pass(&p);
     for (const plan_phase &phase : s->program.phases) {
         std::vector<std::pair<uint32_t, uint32_t>> chunks; // step, chunk
         for (uint32_t step = phase.first_step; step < phase.first_step + phase.n_steps; step++)

@@ -65,6 +65,19 @@ class Pipes(unittest.TestCase):
         self.assertEqual(0, result.returncode, result.stderr)
         self.assertEqual(3, result.stderr.count(b"> "))
 
+    def test_limit_is_told(self):
+        result = chat("-n", "3", "-p", "Tell me a story about a fox.")
+        self.assertEqual(0, result.returncode)
+        self.assertIn(b"stopped after 3 tokens (-n)", result.stderr)
+        self.assertIn("default 1024", run("chat", "--help").stdout.decode())
+        done = json.loads(chat("-n", "3", "--json", "-p", "Tell me a story about a fox.").stdout.splitlines()[-1])
+        self.assertEqual("limit", done["finish"])
+
+    def test_temperature_is_a_number(self):
+        for value, word in (("warm", "warm"), ("-1", "temperature")):
+            result = run("chat", *program.chat_model(), "-p", "x", "--temp", value)
+            self.assert_failed(result, 2, word)
+
     def test_session_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "\u4e2d.session")
@@ -112,7 +125,7 @@ class Pipes(unittest.TestCase):
             self.assert_failed(run(*command), 2)
 
     def test_help(self):
-        for command in ("chat", "run", "tokenize", "logits", "info", "bench", "synth"):
+        for command in ("chat", "run", "tokenize", "logits", "info", "bench", "doctor", "synth"):
             result = run(command, "--help")
             self.assertEqual(0, result.returncode)
             self.assertEqual(2, result.stdout.decode().split("examples:")[1].count("llm " + command))
@@ -122,7 +135,7 @@ class Pipes(unittest.TestCase):
 
     def test_full_disk(self):
         with open("/dev/full", "w") as full:
-            result = subprocess.run([program.BINARY, "run", *program.chat_model()[:2], "-p", "x", "-n", "4"],
+            result = subprocess.run([program.BINARY, "run", *program.chat_model()[:2], "-p", "x", "-n", "4", "--temp", "0"],
                                     stdout=full, stderr=subprocess.PIPE, timeout=program.PATIENCE)
         self.assertEqual(1, result.returncode)
         self.assertIn(b"cannot write", result.stderr)

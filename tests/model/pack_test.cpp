@@ -13,8 +13,9 @@ using namespace llm_test;
 
 namespace {
 
-const char *const own_models[] = {"stories260K-f32.gguf", "qmodel-q4_0.gguf", "qmodel-q4_k_m.gguf", "gpt2.gguf",
-                                  "llama-bias.gguf",      "qwen2.gguf",       "llama-gqa-tied.gguf"};
+const char *const own_models[] = {"stories260K-f32.gguf", "qmodel-q4_0.gguf", "qmodel-q4_k_m.gguf",  "gpt2.gguf",
+                                  "llama-bias.gguf",      "qwen2.gguf",       "llama-gqa-tied.gguf", "qwen3.gguf",
+                                  "gemma3.gguf"};
 
 void pack(const std::string &from, const std::string &to) {
     llm_error err = {};
@@ -71,6 +72,25 @@ TEST_CASE("a packed file gives the bits of its original on every tier", "[pack]"
             CHECK(model_info(packed.get()).hash == model_info(original.get()).hash);
         }
     }
+}
+
+TEST_CASE("every block format gives the same bits packed", "[pack]") {
+    temporary_folder f;
+    size_t n_formats = 0;
+    for (const llm::block_format *format = llm::format_table(nullptr); format->name; format++) {
+        if (!llm::format_supported(format)) continue;
+        CAPTURE(format->name);
+        llm_error err = {};
+        llm_status status = llm_synth("tiny-256", format->name, 1, (f / "m.gguf").c_str(), nullptr, nullptr, &err);
+        if (status == LLM_ERR_NOT_FOUND) continue; // not a format that random weights are made in
+        expect_ok(status, err);
+        pack(f / "m.gguf", f / "packed.gguf");
+        std::vector<float> expected = logits_with(load_model(f / "m.gguf").get());
+        for (const char *tier : {(const char *)nullptr, "ref"})
+            CHECK(same_bits(expected, logits_with(load_model(f / "packed.gguf", tier).get())));
+        n_formats++;
+    }
+    CHECK(n_formats >= 20);
 }
 
 TEST_CASE("a packed file is mapped where that can be, else read, with the same bits", "[pack]") {
@@ -262,6 +282,42 @@ TEST_CASE("packing refuses to write over what it reads", "[pack]") {
     CHECK(llm_pack(nullptr, in.c_str(), nullptr, nullptr, &err) == LLM_ERR_ARGUMENT);
     CHECK(!std::filesystem::exists(f / "again.gguf"));
     CHECK(read_bytes(in) == original);
+}
+
+namespace {
+
+// A model with 2^30 words in its vocabulary, of which only the headers are on the disk: the file has holes.
+uint64_t write_sparse(const std::string &path) {
+    llm::gguf_file file;
+    llm_error err = {};
+    expect_ok(llm::gguf_open(own_data("qwen2.gguf").c_str(), &file, &err), err);
+    llm::gguf_writer *w = nullptr;
+    expect_ok(llm::gguf_writer_open(path.c_str(), &w, &err), err);
+    for (const auto &[key, value] : file.metadata) llm::gguf_writer_set_value(w, key, value);
+    for (const llm::gguf_tensor &t : file.tensors) {
+        uint64_t shape[] = {t.shape[0], t.name == "token_embd.weight" ? (uint64_t)1 << 30 : t.shape[1]};
+        llm::gguf_writer_add_tensor(w, t.name, t.format, t.n_dims, shape);
+    }
+    expect_ok(llm::gguf_writer_begin_data(w, &err), err);
+    const uint64_t bytes = llm::gguf_writer_file_bytes(w);
+    std::filesystem::rename(path + ".tmp", path);
+    llm::gguf_writer_abandon(w);
+    llm::gguf_close(&file);
+    std::error_code too_large; // for this file system
+    std::filesystem::resize_file(path, bytes, too_large);
+    return too_large ? 0 : bytes;
+}
+
+} // namespace
+
+TEST_CASE("packing asks for room before it begins", "[pack]") {
+    temporary_folder f;
+    const uint64_t bytes = write_sparse(f / "in.gguf");
+    if (bytes == 0 || std::filesystem::space(f.path).available >= bytes) return; // it would fit
+    llm_error err = {};
+    CHECK(llm_pack((f / "in.gguf").c_str(), (f / "out.gguf").c_str(), nullptr, nullptr, &err) == LLM_ERR_IO);
+    CHECK(std::string(err.message).find("are free on its file system") != std::string::npos);
+    CHECK(std::distance(std::filesystem::directory_iterator(f.path), {}) == 1);
 }
 
 TEST_CASE("packing that is stopped leaves nothing", "[pack]") {

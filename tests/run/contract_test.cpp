@@ -9,6 +9,7 @@
 #include <cfenv>
 #include <cinttypes>
 #include <cstring>
+#include <map>
 #include <sstream>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -126,10 +127,20 @@ std::vector<float> logits_beside(llm_context *context, const ids &tokens, uint32
     return all;
 }
 
+// "f16", or K:V such as "q8_0:f32".
+void set_kv_types(llm_context_options *o, const std::string &text) {
+    const std::map<std::string, llm_kv_type> types = {
+        {"f16", LLM_KV_F16}, {"f32", LLM_KV_F32}, {"q8_0", LLM_KV_Q8_0}, {"q4_0", LLM_KV_Q4_0}};
+    const size_t colon = text.find(':');
+    o->kv_type_k = types.at(text.substr(0, colon));
+    o->kv_type_v = types.at(colon == std::string::npos ? text : text.substr(colon + 1));
+}
+
 std::vector<float> run(llm_model *model, const golden &g, const way &w) {
     const uint32_t n_vocab = model_info(model).n_vocab;
     const ids tokens = input_of(g, n_vocab);
-    llm_context_options o = context_options((uint32_t)tokens.size() * 2 + 3, g.kv == "f32" ? LLM_KV_F32 : LLM_KV_F16);
+    llm_context_options o = context_options((uint32_t)tokens.size() * 2 + 3);
+    set_kv_types(&o, g.kv);
     if (const uint32_t trained = model_info(model).n_ctx_train) o.n_ctx = std::min(o.n_ctx, trained);
     o.n_threads = w.n_threads;
     o.n_batch = w.n_batch;
@@ -178,13 +189,14 @@ struct odd_environment {
     }
 };
 
-// All ways for small models on the fast tiers; the portable tier is slow, and so is a large model.
+// All ways for small models on the best tier. The other tiers share its code but for the kernels; the portable one is
+// slow, and so is a large model.
 std::vector<way> ways_of(const golden &g, const std::string &tier) {
     std::vector<way> ways;
     if (tier == "ref" && is_large(g)) return {{tier, 2, 0, 0, false}};
-    if (is_large(g))
-        return {{tier, 1, 1, 0, false}, {tier, 2, 7, 0, true}, {tier, 3, 0, 3, false}, {tier, 5, 0, 0, true}};
     if (tier == "ref") return {{tier, 2, 0, 0, false}, {tier, 3, 7, 3, true}, {tier, 1, 1, 0, false}};
+    if (is_large(g) || tier != llm_cpu_tier(0))
+        return {{tier, 1, 1, 0, false}, {tier, 2, 7, 0, true}, {tier, 3, 0, 3, false}, {tier, 5, 0, 0, true}};
     for (uint32_t n_threads : {1u, 2u, 3u, 5u})
         for (size_t step : {(size_t)1, (size_t)7, (size_t)0})
             for (bool beside : {false, true}) {

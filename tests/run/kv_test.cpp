@@ -46,7 +46,7 @@ const uint32_t lengths[] = {0, 1, 63, 64, 65, 100};
 } // namespace
 
 TEST_CASE("a truncated sequence goes on as if the rest had never been", "[kv]") {
-    for (llm_kv_type kv : {LLM_KV_F16, LLM_KV_F32}) {
+    for (llm_kv_type kv : {LLM_KV_F16, LLM_KV_F32, LLM_KV_Q8_0, LLM_KV_Q4_0}) {
         setting s = make_setting("qmodel-q4_k_m.gguf", kv);
         ids text = random_ids(130, N_VOCAB, 1), more = random_ids(5, N_VOCAB, 2);
         for (uint32_t length : lengths) {

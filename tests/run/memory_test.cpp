@@ -2,7 +2,10 @@
 // process of its own: the peak of one cannot be taken back.
 #include "run/library.h"
 #include "temporary.h"
+#include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,7 +71,32 @@ peaks measure(const std::string &path, bool no_map, const llm_context_options &c
     return p;
 }
 
+// The share of a file that is in the page cache.
+double cached_share(const std::string &path) {
+    size_t bytes = std::filesystem::file_size(path), page = (size_t)sysconf(_SC_PAGESIZE),
+           n = (bytes + page - 1) / page;
+    int fd = open(path.c_str(), O_RDONLY);
+    void *map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    REQUIRE(map != MAP_FAILED);
+    std::vector<unsigned char> there(n);
+    REQUIRE(mincore(map, bytes, there.data()) == 0);
+    munmap(map, bytes);
+    return (double)std::count_if(there.begin(), there.end(), [](unsigned char c) { return c & 1; }) / (double)n;
+}
+
 } // namespace
+
+TEST_CASE("what was read stays in the page cache where memory is plentiful", "[memory]") {
+    llm_machine_info info = {};
+    REQUIRE(llm_machine_get_info(&info, nullptr) == LLM_OK);
+    if (info.memory_available < 256 * MIB) return;
+    temporary_folder f;
+    llm_error err = {};
+    expect_ok(llm_synth("stories-15m", "Q8_0", 1, (f / "m.gguf").c_str(), nullptr, nullptr, &err), err);
+    load_model(f / "m.gguf");
+    CHECK(cached_share(f / "m.gguf") > 0.9);
+}
 
 TEST_CASE("peak memory is weights, cache and little else, and the estimate knows it", "[memory]") {
     temporary_folder f;

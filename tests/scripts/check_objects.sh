@@ -44,6 +44,14 @@ arm_mnemonic() { printf '^ *[0-9a-f]+:\t(%s)(\t|$)' "$1"; }
 halves='^ *[0-9a-f]+:\tf(add|sub|n?mul|div|sqrt|m?abs|neg|n?m(add|sub)|ml[as]|max|min|cmp|rint|rec|rsq|ccmp|csel|mov|cvt[anmpz]|ac|abd)[a-z0-9]*\t.*\b(h[0-9]|v[0-9]+\.[48]?h)'
 scalable='\b(z[0-9]+\.[bhsdq]|p[0-9]+(\.[bhsd]|/[mz]))\b|\t(ptrue|whilelo|[su]?mopa|smstart)\b'
 
+# What came after SSE2, and after SSE4.1.
+sse41='addsubp[sd]|h(add|sub)p[sd]|lddqu|movs[hl]dup|movddup|pabs[bwd]|palignr|ph(add|sub)(w|d|sw)|pmaddubsw|pmulhrsw'
+sse41="$sse41|pshufb|psign[bwd]|p?blendv?(b|w|p[sd])|dpp[sd]|extractps|insertps|mpsadbw|packusdw|pcmpeqq|p(extr|insr)[bdq]"
+sse41="$sse41|phminposuw|p(max|min)(sb|sd|u[wd])|pmov[sz]x[a-z]+|pmuldq|pmulld|ptest|rounds?[ps][sd]|movntdqa"
+later_x86='v[a-z0-9]+|pcmpgtq|pcmp[ei]str[im]|crc32[bwlq]?|popcnt[wlq]?|movbe[wlq]?|aes[a-z]+|pclmul[a-z]+|sha[0-9]+[a-z0-9]+'
+x86_mnemonic() { printf '^ *[0-9a-f]+:\t(%s)( |$)' "$1"; }
+wide='%[yz]mm[0-9]|%k[0-7]\b|%tmm'
+
 # The pattern of what an object may not hold: check_instructions OBJECT PATTERN
 check_instructions() {
     found=$("$objdump" -d --no-show-raw-insn "$1" | grep -E "$2" | head -3)
@@ -56,11 +64,12 @@ for object in $(find "$objects" -name '*.o'); do
     [ -n "$machine" ] || machine=$("$objdump" -f "$object" | sed -n 's/^architecture: \([^,:]*\).*/\1/p')
     case $machine in
     aarch64) all="$(arm_mnemonic "$later")|$halves|$scalable" ;;
-    *) all='%[yz]mm[0-9]|%k[0-7]\b' ;;
+    *) all="$wide|$(x86_mnemonic "$sse41|$later_x86")" ;;
     esac
     case $object in
     *tier_neon.cpp.o) check_instructions "$object" "$all" ;;
     *tier_neon_dotprod.cpp.o) check_instructions "$object" "$(arm_mnemonic "$matrices")|$halves|$scalable" ;;
+    *tier_sse41.cpp.o) check_instructions "$object" "$wide|$(x86_mnemonic "$later_x86")" ;;
     *tier_*) continue ;;
     *) check_instructions "$object" "$all" ;;
     esac

@@ -1,42 +1,10 @@
 // The kernels of a tier. A tier's file includes its vector layer (struct V) and then this. See kernels.h.
-#include "backend/cpu/trits.h"
-#include "quant/tables.h"
 #include <math.h>
 
-#if defined(__clang__)
-#define UNROLL(n) _Pragma("unroll")
-#define ROLLED _Pragma("clang loop unroll(disable)")
-#else
-#define LLM_PRAGMA(x) _Pragma(#x)
-#define UNROLL(n) LLM_PRAGMA(GCC unroll n)
-#define ROLLED _Pragma("GCC unroll 1")
-#endif
-
-namespace llm {
-namespace {
-
-using F = V::F;
-using I = V::I;
-using Q = V::Q;
-constexpr int N = V::N;
-constexpr int PARTS = PANEL_ROWS / N; // registers that hold one value of all rows of a panel
-
-} // namespace
-} // namespace llm
-
-// A function template over the number of tokens as a row of pointers.
-#define PER_TOKENS(function)                                                                                           \
-    { function<1>, function<2>, function<3>, function<4>, function<5>, function<6>, function<7>, function<8> }
-
-#include "backend/cpu/body_math.inl"
-#include "backend/cpu/body_codes.inl"
-#include "backend/cpu/body_codes_blocks32.inl"
-#include "backend/cpu/body_codes_k.inl"
-#include "backend/cpu/body_codes_tables.inl"
-#include "backend/cpu/body_codes_ternary.inl"
-#include "backend/cpu/body_matmul.inl"
+#include "backend/cpu/body_panels.inl"
 #include "backend/cpu/body_rows.inl"
 #include "backend/cpu/body_attention.inl"
+#include "backend/cpu/body_peak.inl"
 
 namespace llm {
 namespace {
@@ -45,7 +13,7 @@ namespace {
 #define CPU_KERNELS                                                                                                    \
     {                                                                                                                  \
         {LLM_PANEL_KINDS(DOT_KERNELS)}, finish_linear, glu, activate, add, quantise, norm, rotate_neighbours,          \
-            rotate_halves, to_f16, to_f32, from_f16, attend_tile, attend_merge, attend_finish                          \
+            rotate_halves, to_f16, to_f32, from_f16, widen_values, attend_tile, attend_merge, attend_finish, dots                    \
     }
 
 } // namespace

@@ -4,7 +4,7 @@
 namespace llm {
 namespace {
 
-constexpr uint32_t KEY_PANELS = KEY_TILE / PANEL_ROWS;
+constexpr uint32_t TILE_PANELS = KEY_TILE / PANEL_ROWS;
 
 // Scores of query t for the panels of a tile, scaled, those of keys it does not see -inf. Returns the largest score or
 // what was the largest so far.
@@ -44,10 +44,53 @@ INLINE float soften(const attention_pass *a, uint32_t t, uint32_t n_panels) {
     return V::sum_halves(sum);
 }
 
+#define MEMBER inline __attribute__((always_inline))
+
+// Values of a tile as each cache type holds them: load() gives N of them at dimension d of a key. BITS: of one value.
+// A quantised value is its code times its scale: exact.
+template <class W> struct float_values {
+    using E = typename W::E;
+    static constexpr int BITS = 8 * sizeof(E);
+    const E *v;
+    uint32_t head_v;
+    INLINE void begin(const void *, uint32_t, float *) {}
+    float_values(const void *tile, uint32_t n, const float *) : v(static_cast<const E *>(tile)), head_v(n) {}
+    MEMBER F load(uint32_t key, uint32_t d) const { return W::load(v + size_t(key) * head_v + d); }
+};
+// Scales come first, as half floats; begin() converts them.
+struct block_values {
+    const uint8_t *codes;
+    const float *scales;
+    uint32_t head_v;
+    INLINE void begin(const void *tile, uint32_t n, float *scales) {
+        for (uint32_t i = 0; i < KEY_TILE * n / 32; i += N)
+            V::store(scales + i, V::load_f16(static_cast<const uint16_t *>(tile) + i));
+    }
+    block_values(const void *tile, uint32_t n, const float *s)
+        : codes(static_cast<const uint8_t *>(tile) + KEY_TILE * n / 32 * 2), scales(s), head_v(n) {}
+    MEMBER F scale(uint32_t key, uint32_t d) const { return c(scales[(key * head_v + d) / 32]); }
+};
+struct q8_0_values : block_values {
+    static constexpr int BITS = 8;
+    using block_values::block_values;
+    MEMBER F load(uint32_t key, uint32_t d) const {
+        return V::mul(V::of_int(V::load_s8(codes + size_t(key) * head_v + d)), scale(key, d));
+    }
+};
+struct q4_0_values : block_values {
+    static constexpr int BITS = 4;
+    using block_values::block_values;
+    MEMBER F load(uint32_t key, uint32_t d) const {
+        I pair = V::load_u8(codes + (size_t(key) * head_v + d / 32 * 32) / 2 + d % 16);
+        I code = d % 32 < 16 ? V::iand(pair, V::iall(15)) : V::template sra<4>(pair);
+        return V::mul(V::of_int(V::isub(code, V::iall(8))), scale(key, d));
+    }
+};
+
 // out[t][d ..] = fma(out, shrink, sum over keys of p v) for COLUMNS registers of dimensions.
 template <class W, int T, int COLUMNS>
-INLINE void gather_values(const attention_pass *a, uint32_t n_panels, const typename W::E *v, const float *shrink,
-                          uint32_t d, const uint8_t *next, uint32_t next_step) {
+INLINE void gather_values(const attention_pass *a, uint32_t n_panels, const W &v, const float *shrink, uint32_t d,
+                          const uint8_t *next, uint32_t next_step) {
     F acc[COLUMNS][T];
     UNROLL(4)
     for (int i = 0; i < COLUMNS; i++) {
@@ -57,11 +100,11 @@ INLINE void gather_values(const attention_pass *a, uint32_t n_panels, const type
     const float *p = a->p;
     for (uint32_t panel = 0; panel < n_panels; panel++, p += T * PANEL_ROWS) {
         UNROLL(2)
-        for (uint32_t j = 0; j < PANEL_ROWS; j++, v += a->head_v, next += next_step) {
+        for (uint32_t j = 0; j < PANEL_ROWS; j++, next += next_step) {
             __builtin_prefetch(next);
             F vd[COLUMNS];
             UNROLL(4)
-            for (int i = 0; i < COLUMNS; i++) vd[i] = W::load(v + d + N * i);
+            for (int i = 0; i < COLUMNS; i++) vd[i] = v.load(PANEL_ROWS * panel + j, d + N * i);
             UNROLL(8)
             for (int t = 0; t < T; t++) {
                 F pj = V::all(p[t * PANEL_ROWS + j]);
@@ -84,16 +127,16 @@ typedef void value_kernel(const attention_pass *a, uint32_t n_panels, const void
                           const void *next_k);
 
 template <class W> struct values {
-    using E = typename W::E;
     template <int T>
-    static void run(const attention_pass *a, uint32_t n_panels, const void *rows, const float *shrink,
+    static void run(const attention_pass *a, uint32_t n_panels, const void *tile, const float *shrink,
                     const void *next_k) {
         // As many columns as registers hold sums for: a value is then loaded once for all queries.
-        constexpr int COLUMNS = N == 8 ? (T <= 2 ? 4 : T <= 4 ? 2 : 1) : (T <= 4 ? 4 : 2);
-        const E *v = static_cast<const E *>(rows);
+        constexpr int COLUMNS = N == 16 ? (T <= 4 ? 4 : 2) : (T <= 2 ? 4 : T <= 4 ? 2 : 1);
+        W::begin(tile, a->head_v, a->scales);
+        const W v(tile, a->head_v, a->scales);
         const uint8_t *next = static_cast<const uint8_t *>(next_k);
         // One line ahead per key and column group; K of the next tile is as large as V of this one, or nearly.
-        const uint32_t step = a->stream ? COLUMNS * N * sizeof(E) : 0;
+        const uint32_t step = a->stream ? COLUMNS * N * W::BITS / 8 : 0;
         uint32_t d = 0;
         for (; d + COLUMNS * N <= a->head_v; d += COLUMNS * N, next += KEY_TILE * step)
             gather_values<W, T, COLUMNS>(a, n_panels, v, shrink, d, next, step);
@@ -101,29 +144,60 @@ template <class W> struct values {
     }
 };
 
+using f32_values = float_values<of_f32>;
+using f16_values = float_values<of_f16>;
+
+template <class W> static void widen(const void *tile, uint32_t head_v, float *scales, float *out) {
+    W::begin(tile, head_v, scales);
+    const W v(tile, head_v, scales);
+    for (uint32_t key = 0; key < KEY_TILE; key++)
+        for (uint32_t d = 0; d < head_v; d += N, out += N) V::store(out, v.load(key, d));
+}
+static void widen_values(panel_kind type, const void *tile, uint32_t head_v, float *scales, float *out) {
+    switch (type) {
+    case PANEL_Q8_0: return widen<q8_0_values>(tile, head_v, scales, out);
+    case PANEL_Q4_0: return widen<q4_0_values>(tile, head_v, scales, out);
+    default: return widen<f16_values>(tile, head_v, scales, out);
+    }
+}
+
+// Kernels by number of queries for what the cache holds.
+struct cache_kernels {
+    dot_kernel *scores[MAX_TOKENS];
+    value_kernel *gather[MAX_TOKENS];
+};
+static const cache_kernels *kernels_for(panel_kind kind) {
+    static const cache_kernels f32 = {PER_TOKENS(dot_floats<of_f32>::run), PER_TOKENS(values<f32_values>::run)};
+    static const cache_kernels f16 = {PER_TOKENS(dot_floats<of_f16>::run), PER_TOKENS(values<f16_values>::run)};
+    static const cache_kernels q8_0 = {PER_TOKENS(dot_blocks<codes_q8_0>::run), PER_TOKENS(values<q8_0_values>::run)};
+    static const cache_kernels q4_0 = {PER_TOKENS(dot_blocks<codes_q4_0>::run), PER_TOKENS(values<q4_0_values>::run)};
+    switch (kind) {
+    case PANEL_F32: return &f32;
+    case PANEL_Q8_0: return &q8_0;
+    case PANEL_Q4_0: return &q4_0;
+    default: return &f16;
+    }
+}
+
 static void attend_tile(const attention_pass *a, uint32_t first_key, const void *k, const void *v, const void *next_k) {
-    static dot_kernel *const scores[2][MAX_TOKENS] = {PER_TOKENS(dot_floats<of_f32>::run),
-                                                      PER_TOKENS(dot_floats<of_f16>::run)};
-    static value_kernel *const gather[2][MAX_TOKENS] = {PER_TOKENS(values<of_f32>::run),
-                                                        PER_TOKENS(values<of_f16>::run)};
     const uint32_t n = a->n_queries;
     int32_t keys = 0; // of this tile that some query sees
     for (uint32_t t = 0; t < n; t++)
         keys = a->keys[t] - int32_t(first_key) > keys ? a->keys[t] - int32_t(first_key) : keys;
     // Panels that nobody sees have p = 0 and would change nothing but the sign of a zero, which attend_finish() drops.
-    const uint32_t n_panels = keys < int32_t(KEY_TILE) ? (uint32_t(keys) + PANEL_ROWS - 1) / PANEL_ROWS : KEY_PANELS;
+    const uint32_t n_panels = keys < int32_t(KEY_TILE) ? (uint32_t(keys) + PANEL_ROWS - 1) / PANEL_ROWS : TILE_PANELS;
     const ptrdiff_t to_v = a->stream ? static_cast<const uint8_t *>(v) - static_cast<const uint8_t *>(k) : 0;
-    scores[a->type_k == PANEL_F16][n - 1](k, a->head_k, n_panels, a->q, a->head_k, a->p, to_v);
-    // By how much what was gathered so far shrinks, for all queries in one vector.
+    kernels_for(a->type_k)->scores[n - 1](k, a->head_k, n_panels, a->q, a->head_k, a->p, to_v);
+    // By how much what was gathered so far shrinks, for as many queries at a time as a vector holds.
     float shrink[16] = {0};
     for (uint32_t t = 0; t < n; t++) {
         const float max = scale_scores(a, t, int32_t(first_key), n_panels);
         shrink[t] = a->max[t] - max;
         a->max[t] = max;
     }
-    V::store(shrink, vexp<true>(V::load(shrink)));
+    for (uint32_t t = 0; t < n; t += N) V::store(shrink + t, vexp<true>(V::load(shrink + t)));
     for (uint32_t t = 0; t < n; t++) a->sum[t] = __builtin_fmaf(a->sum[t], shrink[t], soften(a, t, n_panels));
-    gather[a->type_v == PANEL_F16][n - 1](a, n_panels, v, shrink, next_k);
+    kernels_for(a->type_v)->gather[n - 1](a, n_panels, v, shrink, next_k);
 }
 
 static float exp_of(float x) {

@@ -26,6 +26,7 @@ template <int OFFSET> INLINE I start(const act_block &x) {
     case 8: return V::iall(x.start_8);
     case 12: return V::iadd(V::iall(x.start_8), V::sra<1>(V::iall(x.start_8)));
     case 16: return V::shl<1>(V::iall(x.start_8));
+    case 64: return V::shl<3>(V::iall(x.start_8));
     case 128: return V::iall(x.start_128);
     default: return V::izero();
     }
@@ -36,7 +37,9 @@ template <int OFFSET> INLINE I start16(int32_t start_32) {
     case 1: return V::sra<5>(V::iall(start_32));
     case 4: return V::sra<3>(V::iall(start_32));
     case 12: return V::iadd(V::sra<2>(V::iall(start_32)), V::sra<3>(V::iall(start_32)));
+    case 16: return V::sra<1>(V::iall(start_32));
     case 32: return V::iall(start_32);
+    case 64: return V::shl<1>(V::iall(start_32));
     case 128: return V::shl<2>(V::iall(start_32));
     default: return V::izero();
     }
@@ -80,23 +83,29 @@ template <int TOKENS> INLINE void add_scaled(F *acc, F scale, const F *sum, cons
     UNROLL(8)
     for (int u = 0; u < TOKENS; u++) acc[u] = V::fma(V::mul(scale, V::all(x[u].d)), sum[u], acc[u]);
 }
+// What the sums of a block add: `sum` over 32, or over the first 16 and `last` over the last.
 template <class W, int TOKENS>
-INLINE void add_main(F *acc, F scale, const Q *q, const act_block *x, const uint8_t *w, int b, int part) {
-    F sum[TOKENS], last[TOKENS];
-    if constexpr (W::APART) {
-        half_dots<W, TOKENS>(sum, last, q, x);
+INLINE void add_sums(F *acc, F scale, F *sum, const F *last, const act_block *x, const uint8_t *w, int b, int part) {
+    if (W::APART) {
         add_scaled<TOKENS>(acc, W::scale_half(w, b, 0, part), sum, x);
         return add_scaled<TOKENS>(acc, W::scale_half(w, b, 1, part), last, x);
-    } else if constexpr (W::SCALES == 2) {
-        half_dots<W, TOKENS>(sum, last, q, x);
+    }
+    if (W::SCALES == 2) {
         // Scaling in float is exact here and cheaper than vpmulld.
         F low = W::scale16(w, b, 0, part), high = W::scale16(w, b, 1, part);
         UNROLL(8)
-        for (int u = 0; u < TOKENS; u++) sum[u] = V::fma(low, sum[u], V::mul(high, last[u]));
-    } else {
-        block_dots<W, TOKENS>(sum, q, x);
+        for (int u = 0; u < TOKENS; u++) sum[u] = V::fma_exact(low, sum[u], V::mul(high, last[u]));
     }
     add_scaled<TOKENS>(acc, scale, sum, x);
+}
+template <class W, int TOKENS>
+INLINE void add_main(F *acc, F scale, const Q *q, const act_block *x, const uint8_t *w, int b, int part) {
+    F sum[TOKENS], last[TOKENS];
+    if constexpr (W::APART || W::SCALES == 2)
+        half_dots<W, TOKENS>(sum, last, q, x);
+    else
+        block_dots<W, TOKENS>(sum, q, x);
+    add_sums<W, TOKENS>(acc, scale, sum, last, x, w, b, part);
 }
 template <class W, int TOKENS>
 INLINE void add_minimum(F *acc, F minimum, const act_block *x, const uint8_t *w, int b, int part) {
@@ -108,7 +117,7 @@ INLINE void add_minimum(F *acc, F minimum, const act_block *x, const uint8_t *w,
         if (W::MINIMUM == MINIMUM_SUBTRACTED) acc[u] = V::fnma(minimum, V::all(x[u].scaled_sum), acc[u]);
         if (W::MINIMUM == MINIMA_SUBTRACTED) { // exact but for the last step; start_32 is -32 times the sum
             F last = V::mul(high, V::of_int(V::iall(x[u].start_32_high)));
-            F both = V::fma(low, V::of_int(V::iall(x[u].start_32_low)), last);
+            F both = V::fma_exact(low, V::of_int(V::iall(x[u].start_32_low)), last);
             acc[u] = V::fma(V::mul(minimum, V::all(x[u].d)), both, acc[u]);
         }
     }

@@ -5,7 +5,7 @@
 namespace llm {
 
 #if defined(__x86_64__) || defined(_M_X64)
-extern const backend backend_avx512, backend_avxvnni, backend_avx2; // best first
+extern const backend backend_amx, backend_avx512, backend_avxvnni, backend_avx2, backend_sse41; // best first
 #elif defined(__aarch64__)
 extern const backend backend_neon_i8mm, backend_neon_dotprod, backend_neon;
 #endif

@@ -12,8 +12,9 @@
 
 namespace llm {
 
-constexpr uint32_t PANEL_ROWS = 16; // rows of a weight panel, and keys of a K panel
-constexpr uint32_t MAX_TOKENS = 8;  // of one kernel call: what registers can hold
+constexpr uint32_t PANEL_ROWS = 16;   // rows of a weight panel, and keys of a K panel
+constexpr uint32_t MAX_TOKENS = 8;    // of one kernel call: what registers can hold
+constexpr uint32_t MANY_TOKENS = 128; // of a call of a kernel for prompts
 constexpr uint32_t KEY_TILE = 64;
 
 #define LLM_PANEL_KIND(name, kernel) PANEL_##name,
@@ -50,6 +51,10 @@ enum cpu_activation : uint8_t { CPU_ACT_NONE, CPU_ACT_SILU, CPU_ACT_GELU_TANH, C
 typedef void dot_kernel(const void *panels, size_t cols, size_t n_panels, const void *x, size_t stride, float *tiles,
                         ptrdiff_t ahead);
 
+// The same for many tokens at once: a multiple of MAX_TOKENS, at most MANY_TOKENS. x: full groups of rows (act_row_at).
+typedef void dot_many_kernel(const void *panels, size_t cols, size_t n_panels, const act_block *x, size_t n_tokens,
+                             float *tiles);
+
 // Where tiles of a linear layer go: out[token][col] = act(tile + bias) + residual.
 struct tile_target {
     const float *bias;     // of the first column here, or NULL
@@ -76,14 +81,15 @@ struct norm_row {
 
 // A run of key tiles for up to MAX_TOKENS queries that share a KV head. Queries see different numbers of keys.
 struct attention_pass {
-    uint32_t n_queries, head_k;
-    uint32_t head_v;             // padded to a multiple of PANEL_ROWS
-    const float *q;              // [n_queries][head_k]
+    uint32_t n_queries;
+    uint32_t head_k, head_v; // padded as the cache pads them (kv_cells.h)
+    const void *q;           // what dot[type_k] takes: float [n_queries][head_k] or act_block [head_k / 32][n_queries]
     const int32_t *first, *keys; // [n_queries] visible keys: places first .. keys - 1
     float scale;
     panel_kind type_k, type_v;
     bool stream;      // tiles come from memory: prefetch V beside the scores, and the next K beside the sums
     float *p;         // scratch [KEY_TILE / PANEL_ROWS][n_queries][PANEL_ROWS]
+    float *scales; // scratch [KEY_TILE][head_v / 32], for a quantised V
     float *max, *sum; // state [n_queries]
     float *out;       // state [n_queries][head_v]
 };
@@ -105,16 +111,25 @@ struct cpu_kernels {
     bool (*to_f16)(const float *x, uint16_t *out, size_t n);
     bool (*to_f32)(const float *x, float *out, size_t n);
     void (*from_f16)(const uint16_t *x, float *out, size_t n);
+    // Values of a tile as float32. scales: scratch as in attention_pass.
+    void (*widen_values)(panel_kind type, const void *v, uint32_t head_v, float *scales, float *out);
 
-    // One tile of keys at position `first_key`. k: panels [d][16 keys], v: rows [key][head_v]. next_k: what the next
-    // call will read, or k.
+    // One tile of keys at position `first_key`; k, v as kv_cells.h says. next_k: what the next call will read, or k.
     void (*attend_tile)(const attention_pass *a, uint32_t first_key, const void *k, const void *v, const void *next_k);
     // Joins two runs of keys, the earlier one first; the result replaces the earlier.
     void (*attend_merge)(const attention_pass *earlier, const attention_pass *later);
     bool (*attend_finish)(const attention_pass *a); // out = out / sum
+
+    uint64_t (*dots)(uint64_t rounds); // see backend.h
 };
 
-extern const cpu_kernels kernels_avx2, kernels_avxvnni, kernels_avx512;
+// What a tier has for prompts besides; NULL: this kind of panel has nothing better than `dot`.
+struct cpu_prompt_kernels {
+    dot_many_kernel *dot[PANEL_KINDS];
+};
+
+extern const cpu_kernels kernels_sse41, kernels_avx2, kernels_avxvnni, kernels_avx512;
 extern const cpu_kernels kernels_neon, kernels_neon_dotprod, kernels_neon_i8mm;
+extern const cpu_prompt_kernels prompt_kernels_amx;
 
 } // namespace llm

@@ -1,14 +1,17 @@
 // OP_LINEAR and OP_GLU_LINEAR: sweeps of panels over tokens.
 //
 // For each few panels (they stay in the L2 cache) all tokens of the chunk pass by, eight at a time. A chunk has at most
-// as many tokens as their activations fit the cache beside the panels.
+// as many tokens as their activations fit the cache beside the panels. Where a tier has a kernel for prompts, it takes
+// the tokens of more than one call, panel by panel, and leaves the last few to the others.
 #include "backend/cpu/ops.h"
 #include <string.h>
 
 namespace llm {
 namespace {
 
-constexpr uint32_t MAX_PANELS = 8;            // of one kernel call
+constexpr uint32_t MAX_PANELS = 8;                     // of one kernel call
+constexpr size_t TILES = 2 * MANY_TOKENS * PANEL_ROWS; // floats of one kernel call: two panels of many tokens
+static_assert(TILES >= MAX_PANELS * MAX_TOKENS * PANEL_ROWS, "or many panels of few");
 constexpr size_t PANELS_IN_CACHE = 64 << 10;  // bytes of weights that tokens sweep over
 constexpr size_t TOKENS_IN_CACHE = 512 << 10; // bytes of activations of a chunk
 constexpr size_t CHUNK_WORK = 96 << 10;       // bytes of weights, times sweeps, worth a claim of their own
@@ -19,8 +22,9 @@ struct matrix {
     const uint8_t *data;
     size_t panel_bytes, cols, act_bytes; // act_bytes: activations of one token
     bool quantised;
+    dot_many_kernel *many; // or NULL
 };
-matrix matrix_of(const weight *w) {
+matrix matrix_of(const cpu_job *job, const weight *w) {
     const panel_layout *layout = panel_layout_of(w->format);
     size_t act_bytes = w->format->quantised ? w->cols / 32 * sizeof(act_block) : w->cols * sizeof(float);
     return {layout,
@@ -28,27 +32,37 @@ matrix matrix_of(const weight *w) {
             panel_bytes(layout, w->cols),
             w->cols,
             act_bytes,
-            w->format->quantised};
+            w->format->quantised,
+            job->prompt ? job->prompt->dot[layout->kind] : nullptr};
 }
 
-uint32_t panels_per_call(const matrix &m, uint32_t least) {
+uint32_t panels_per_call(const matrix &m, cpu_range rows, uint32_t least) {
+    if (m.many && rows.end - rows.begin >= 2 * MAX_TOKENS) return least;
     size_t n = PANELS_IN_CACHE / m.panel_bytes;
     return n < least ? least : n > MAX_PANELS ? MAX_PANELS : uint32_t(n);
 }
 
-// Tiles of n_panels panels times the tokens of `rows` (at most MAX_TOKENS, within a group of activations).
+uint32_t tokens_per_call(const matrix &m, cpu_range rows) {
+    const uint32_t left = rows.end - rows.begin;
+    if (!m.many || left < 2 * MAX_TOKENS) return left < MAX_TOKENS ? left : MAX_TOKENS;
+    return left < MANY_TOKENS ? left / MAX_TOKENS * MAX_TOKENS : MANY_TOKENS;
+}
+
+// Tiles of n_panels panels times the tokens of `rows` (as many as tokens_per_call says).
 void dot(const cpu_job *job, const matrix &m, uint32_t panel, uint32_t n_panels, cpu_range rows, float *tiles) {
     const uint32_t n = rows.end - rows.begin;
-    const void *x = m.quantised ? static_cast<const void *>(act8_row(job, job->s->in, rows.begin).first)
-                                : f32_row(job, job->s->in, rows.begin);
+    const uint8_t *panels = m.data + panel * m.panel_bytes;
+    const act_block *x8 = m.quantised ? act8_row(job, job->s->in, rows.begin).first : nullptr;
+    if (n > MAX_TOKENS) return m.many(panels, m.cols, n_panels, x8, n, tiles);
+    const void *x = m.quantised ? static_cast<const void *>(x8) : f32_row(job, job->s->in, rows.begin);
     // Weights are read once and in order when all tokens fit a call; prompts find them in the cache but for the first.
     const ptrdiff_t ahead = rows.begin == 0 ? 4096 : 0;
-    job->kernels->dot[m.layout->kind][n - 1](m.data + panel * m.panel_bytes, m.cols, n_panels, x, m.cols, tiles, ahead);
+    job->kernels->dot[m.layout->kind][n - 1](panels, m.cols, n_panels, x, m.cols, tiles, ahead);
 }
 
 cpu_split split(const cpu_job *job, uint32_t n_matrices, uint32_t panel_step) {
     const weight *w = job->s->w;
-    const matrix m = matrix_of(w);
+    const matrix m = matrix_of(job, w);
     const uint32_t n_rows = pass_rows(job->p, job->s->in), n_panels = uint32_t(panel_count(w->rows));
     uint32_t rows = uint32_t(TOKENS_IN_CACHE / m.act_bytes) / MAX_TOKENS * MAX_TOKENS;
     rows = rows < 2 * MAX_TOKENS ? 2 * MAX_TOKENS : rows;
@@ -67,7 +81,7 @@ namespace {
 bool finish_tiles(const cpu_job *job, const float *tiles, uint32_t col, uint32_t n_panels, cpu_range rows) {
     const plan_step *s = job->s;
     const bool keep_top = s->out == job->p->program->logits && !job->p->logits;
-    float logits[MAX_TOKENS * MAX_PANELS * PANEL_ROWS];
+    float logits[TILES];
     tile_target target = {};
     target.n_cols = uint32_t(s->w->rows - col < n_panels * PANEL_ROWS ? s->w->rows - col : n_panels * PANEL_ROWS);
     target.n_tokens = rows.end - rows.begin;
@@ -92,16 +106,16 @@ cpu_split split_linear(const cpu_job *job) { return split(job, 1, job->s->w->for
 
 void run_linear(const cpu_job *job, cpu_range panels, cpu_range rows) {
     const plan_step *s = job->s;
-    const matrix m = matrix_of(s->w);
-    const uint32_t per_call = panels_per_call(m, m.quantised ? 1 : 2);
-    float tiles[MAX_PANELS * MAX_TOKENS * PANEL_ROWS];
+    const matrix m = matrix_of(job, s->w);
+    const uint32_t per_call = panels_per_call(m, rows, m.quantised ? 1 : 2);
+    float tiles[TILES];
     bool finite = true;
     for (uint32_t panel = panels.begin; panel < panels.end; panel += per_call) {
         const uint32_t n = panels.end - panel < per_call ? panels.end - panel : per_call, col = panel * PANEL_ROWS;
-        for (uint32_t row = rows.begin; row < rows.end; row += MAX_TOKENS) {
-            const uint32_t end = rows.end - row < MAX_TOKENS ? rows.end : row + MAX_TOKENS;
-            dot(job, m, panel, n, {row, end}, tiles);
-            finite &= finish_tiles(job, tiles, col, n, {row, end});
+        for (cpu_range some = {rows.begin, rows.begin}; some.begin < rows.end; some.begin = some.end) {
+            some.end = some.begin + tokens_per_call(m, {some.begin, rows.end});
+            dot(job, m, panel, n, some, tiles);
+            finite &= finish_tiles(job, tiles, col, n, some);
         }
     }
     check(job, finite);
@@ -136,14 +150,15 @@ void quantise_tiles(const cpu_job *job, const float *tiles, uint32_t col, uint32
 
 void run_glu_linear(const cpu_job *job, cpu_range panels, cpu_range rows) {
     const plan_step *s = job->s;
-    const matrix gate = matrix_of(s->w), up = matrix_of(s->w2);
-    const uint32_t per_call = panels_per_call(gate, 2) / 2 * 2;
-    float gates[MAX_PANELS * MAX_TOKENS * PANEL_ROWS], ups[MAX_PANELS * MAX_TOKENS * PANEL_ROWS];
+    matrix gate = matrix_of(job, s->w), up = matrix_of(job, s->w2);
+    if (!gate.many || !up.many) gate.many = up.many = nullptr;
+    const uint32_t per_call = panels_per_call(gate, rows, 2) / 2 * 2;
+    float gates[TILES], ups[TILES];
     bool finite = true;
     for (uint32_t panel = panels.begin; panel < panels.end; panel += per_call) {
         const uint32_t n = panels.end - panel < per_call ? panels.end - panel : per_call, col = panel * PANEL_ROWS;
-        for (uint32_t row = rows.begin; row < rows.end; row += MAX_TOKENS) {
-            const cpu_range some = {row, rows.end - row < MAX_TOKENS ? rows.end : row + MAX_TOKENS};
+        for (cpu_range some = {rows.begin, rows.begin}; some.begin < rows.end; some.begin = some.end) {
+            some.end = some.begin + tokens_per_call(gate, {some.begin, rows.end});
             dot(job, gate, panel, n, some, gates);
             dot(job, up, panel, n, some, ups);
             const size_t n_values = size_t(n) * (some.end - some.begin) * PANEL_ROWS;

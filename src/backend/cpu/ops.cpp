@@ -135,8 +135,8 @@ const op_row ops[] = {
 };
 static_assert(sizeof ops / sizeof *ops == OP_COUNT, "a row per op");
 
-cpu_job job_of(const cpu_kernels *kernels, const pass *p, uint32_t step, uint32_t n_threads, void *scratch) {
-    return {kernels, p, &p->program->steps[step], step, n_threads ? n_threads : 1, scratch};
+cpu_job job_of(const cpu_tier *tier, const pass *p, uint32_t step, uint32_t n_threads, void *scratch) {
+    return {tier->kernels, tier->prompt, p, &p->program->steps[step], step, n_threads ? n_threads : 1, scratch};
 }
 
 // No rows, no chunks: a pass need not want any output.
@@ -149,15 +149,15 @@ cpu_range nth(uint32_t i, uint32_t n, uint32_t per_chunk) {
 
 } // namespace
 
-uint32_t cpu_n_chunks(const cpu_kernels *kernels, const pass *p, uint32_t step, uint32_t n_threads) {
-    const cpu_job job = job_of(kernels, p, step, n_threads, nullptr);
+uint32_t cpu_n_chunks(const cpu_tier *tier, const pass *p, uint32_t step, uint32_t n_threads) {
+    const cpu_job job = job_of(tier, p, step, n_threads, nullptr);
     const cpu_split s = ops[job.s->op].split(&job);
     return chunk_count(s.n_cols, s.cols_per_chunk) * chunk_count(s.n_rows, s.rows_per_chunk);
 }
 
-void cpu_run_chunk(const cpu_kernels *kernels, const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads,
+void cpu_run_chunk(const cpu_tier *tier, const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads,
                    void *scratch) {
-    const cpu_job job = job_of(kernels, p, step, n_threads, scratch);
+    const cpu_job job = job_of(tier, p, step, n_threads, scratch);
     const cpu_split s = ops[job.s->op].split(&job);
     const uint32_t across = chunk_count(s.n_cols, s.cols_per_chunk);
     ops[job.s->op].run(&job, nth(chunk % across, s.n_cols, s.cols_per_chunk),

@@ -10,6 +10,7 @@ namespace llm {
 // A step at work.
 struct cpu_job {
     const cpu_kernels *kernels;
+    const cpu_prompt_kernels *prompt; // or NULL
     const pass *p;
     const plan_step *s;
     uint32_t step, n_threads;
@@ -35,12 +36,18 @@ cpu_run_function run_linear, run_glu_linear;
 cpu_split_function split_attention;
 cpu_run_function run_attention, run_rope_store;
 size_t attention_scratch_bytes(const attention_spec *a);
+size_t attention_shared_bytes(const plan *program, uint32_t n_ctx);
+void attention_begin_pass(const pass *p);
 size_t cpu_kv_k_bytes(const kv_layer_shape *layer, kv_element type);
 size_t cpu_kv_v_bytes(const kv_layer_shape *layer, kv_element type);
 
 // ops.cpp
-uint32_t cpu_n_chunks(const cpu_kernels *kernels, const pass *p, uint32_t step, uint32_t n_threads);
-void cpu_run_chunk(const cpu_kernels *kernels, const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads,
+struct cpu_tier {
+    const cpu_kernels *kernels;
+    const cpu_prompt_kernels *prompt; // or NULL
+};
+uint32_t cpu_n_chunks(const cpu_tier *tier, const pass *p, uint32_t step, uint32_t n_threads);
+void cpu_run_chunk(const cpu_tier *tier, const pass *p, uint32_t step, uint32_t chunk, uint32_t n_threads,
                    void *scratch);
 size_t cpu_scratch_bytes(const plan *program);
 

@@ -41,6 +41,13 @@ const panel_layout layouts[] = {
     {FORMAT_Q2_0,   PANEL_Q2_0,    64,  288, put_q2_0,   get_q2_0},
     {FORMAT_TQ1_0,  PANEL_TQ1_0,  256,  928, put_tq1_0,  get_tq1_0},
     {FORMAT_TQ2_0,  PANEL_TQ2_0,  256, 1056, put_tq2_0,  get_tq2_0},
+    {FORMAT_IQ2_XXS, PANEL_IQ2_XXS, 256, 1120, put_iq2_xxs, get_iq2_xxs},
+    {FORMAT_IQ2_XS, PANEL_IQ2_XS, 256, 1248, put_iq2_xs, get_iq2_xs},
+    {FORMAT_IQ2_S, PANEL_IQ2_S, 256, 1312, put_iq2_s, get_iq2_s},
+    {FORMAT_IQ3_XXS, PANEL_IQ3_XXS, 256, 1632, put_iq3_xxs, get_iq3_xxs},
+    {FORMAT_IQ3_S, PANEL_IQ3_S, 256, 1760, put_iq3_s, get_iq3_s},
+    {FORMAT_IQ1_S, PANEL_IQ1_S, 256, 800, put_iq1_s, get_iq1_s},
+    {FORMAT_IQ1_M, PANEL_IQ1_M, 256, 928, put_iq1_m, get_iq1_m},
 };
 // clang-format on
 

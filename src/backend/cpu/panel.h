@@ -30,7 +30,21 @@
 //   TQ1_0       256     928    f16 d[16]; triples [8][64], pairs [4][64], bits [2][64] (d * (trit - 1)): byte 4 r + i
 //                              of triples [b] has the nibbles of values 32 b + 4 j + i, j = 0..2 and 3..5, nibble b % 2
 //                              of pairs [b / 2] those of j = 6, 7, bits 2 (b % 4) of bits [b / 4] the bits (trits.h)
+//   IQ2_XXS     256     1120   f16 d[16]; nibbles s [4][16], blocks 2 i and 2 i + 1; 8 x {u8 index[4][16], points of 8
+//                              values; signs [64]: bit i of byte 4 r + k for value 8 i + k, bit 4 + i for
+//                              value 8 i + 4 + k}              (d / 8 * (2 s + 1) * +-values_iq2[code]; grids.h)
+//   IQ2_XS      256     1248   f16 d[16]; nibbles s [8][16], the halves of a block; nibbles [4][16], as s of IQ2_XXS:
+//                              bit 8 of index i as bit i; 8 x {index[4][16]; signs}
+//   IQ2_S       256     1312   f16 d[16]; nibbles s [8][16]; u8 [8][16]: bits 8, 9 of index i as bits 2 i; 8 x as
+//                              IQ2_XS
+//   IQ3_XXS     256     1632   f16 d[16]; nibbles s [4][16]; 8 x {u8 index[8][16], points of 4; one-bit block: signs}
+//   IQ3_S       256     1760   f16 d[16]; nibbles s [4][16]; u8 [8][16]: bit 8 of index i as bit i; then as IQ3_XXS
+//   IQ1_S       256     800    f16 d[16]; u16 [8][16]: bits 8-10 of index i as bits 3 i, s in bits 12-14, shift down in
+//                              bit 15; u8 index[8][4][16]      (d / 8 * (2 s + 1) * (8 g +- 1))
+//   IQ1_M       256     928    f16 d[16]; nibbles s [8][16]; u16 [8][16]: bits 8-10 of index i as bits 4 i, shift down
+//                              in bit 4 i + 3; u8 index[8][4][16]
 //
+// Packed files hold panels as they are: a layout that changes needs a new GGUF_PACKED_VERSION.
 // The last panel of a matrix is filled up with rows of zero bytes, which are zeros in every format.
 #pragma once
 #include "backend/cpu/kernels.h"

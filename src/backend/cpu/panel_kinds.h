@@ -24,5 +24,12 @@
     ROW(Q1_0,   dot_blocks<codes_q1_0>) \
     ROW(Q2_0,   dot_blocks<codes_q2_0>) \
     ROW(TQ1_0,  dot_blocks<codes_tq1_0>) \
-    ROW(TQ2_0,  dot_blocks<codes_tq2_0>)
+    ROW(TQ2_0,  dot_blocks<codes_tq2_0>) \
+    ROW(IQ2_XXS, dot_blocks<codes_iq2_xxs>) \
+    ROW(IQ2_XS, dot_blocks<codes_iq2_xs>) \
+    ROW(IQ2_S, dot_blocks<codes_iq2_s>) \
+    ROW(IQ3_XXS, dot_blocks<codes_iq3_xxs>) \
+    ROW(IQ3_S, dot_blocks<codes_iq3_s>) \
+    ROW(IQ1_S, dot_blocks<codes_iq1_s>) \
+    ROW(IQ1_M, dot_blocks<codes_iq1_m>)
 // clang-format on

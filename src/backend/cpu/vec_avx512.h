@@ -38,6 +38,7 @@ struct V {
     INLINE F div(F a, F b) { return _mm512_div_ps(a, b); }
     INLINE F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
     INLINE F fnma(F a, F b, F c) { return _mm512_fnmadd_ps(a, b, c); } // c - a b
+    INLINE F fma_exact(F a, F b, F c) { return fma(a, b, c); }         // where nothing is rounded, fused or not
     INLINE F max(F a, F b) { return _mm512_max_ps(a, b); }             // a > b ? a : b
     INLINE F min(F a, F b) { return _mm512_min_ps(a, b); }             // a < b ? a : b
     INLINE F if_less(F a, F b, F yes, F no) {
@@ -101,6 +102,9 @@ struct V {
     INLINE Q lookup(const uint8_t *table, Q q) {
         return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)table)), q);
     }
+    // table[index], lane by lane; and its bytes as codes.
+    INLINE I gather(const uint32_t *table, I index) { return _mm512_i32gather_epi32(index, table, 4); }
+    INLINE Q as_codes(I v) { return v; }
     // Signed codes become unsigned for vpdpbusd, 128 larger.
     static constexpr int SIGNED_OFFSET = 128; // what signed_codes() adds
     INLINE Q signed_codes(const uint8_t *p) { return _mm512_xor_si512(codes(p), _mm512_set1_epi8((char)0x80)); }

@@ -52,6 +52,7 @@ struct V {
     INLINE F fma(F x, F y, F z) { return {vfmaq_f32(z.a, x.a, y.a), vfmaq_f32(z.b, x.b, y.b)}; }
     INLINE F fma_exact(F x, F y, F z) { return fma(x, y, z); } // where a product and a sum would give the same
     INLINE F fnma(F x, F y, F z) { return {vfmsq_f32(z.a, x.a, y.a), vfmsq_f32(z.b, x.b, y.b)}; }
+    INLINE F fma_exact(F x, F y, F z) { return fma(x, y, z); }
     // fmax and fmin treat NaN and the sign of a zero differently from x86.
     INLINE float32x4_t larger(float32x4_t x, float32x4_t y) { return vbslq_f32(vcgtq_f32(x, y), x, y); }
     INLINE F max(F x, F y) { return {larger(x.a, y.a), larger(x.b, y.b)}; }
@@ -131,6 +132,13 @@ struct V {
         uint8x16_t t = vld1q_u8(table);
         return {vqtbl1q_u8(t, q.a), vqtbl1q_u8(t, q.b)};
     }
+    INLINE I gather(const uint32_t *table, I index) {
+        int32_t at[N];
+        istore(at, index);
+        for (int i = 0; i < N; i++) at[i] = int32_t(table[at[i]]);
+        return iload(at);
+    }
+    INLINE Q as_codes(I v) { return {vreinterpretq_u8_s32(v.a), vreinterpretq_u8_s32(v.b)}; }
 
     // One block kernel for 2 to 8 tokens: their sums are in memory and the loop over them is not unrolled in any case,
     // so a kernel for each number would only be larger (890 instead of 450 KB in three tiers).

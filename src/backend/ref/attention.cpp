@@ -1,5 +1,5 @@
-// Rotary embedding, KV store and attention, CONTRACT.md sections 6 and 7. The cache is rows: K [64][head][head_k], then
-// V [64][head][head_v], in the cache's type.
+// Rotary embedding, KV store and attention, CONTRACT.md sections 6 and 7. The cache is rows: K [64][head], then V
+// [64][head], a row of one head being blocks of the format behind the cache's type.
 #include "backend/ref/ref.h"
 #include "core/fmath.h"
 #include <float.h>
@@ -23,20 +23,22 @@ void rotate_head(float *x, const rope_spec *rope, const float *table) {
     }
 }
 
-// Cells must stay finite, since masked ones are multiplied by zero: what is not, after conversion, is stored as zero
-// and false is returned.
-bool store(kv_element type, uint8_t *base, size_t index, float x) {
-    bool finite = isfinite(type == KV_F32 ? x : f16_to_f32(f32_to_f16(x)));
-    float y = finite ? x : 0.0f;
-    if (type == KV_F32)
-        ((float *)base)[index] = y;
-    else
-        ((uint16_t *)base)[index] = f32_to_f16(y);
+// Stores one head. Cells must stay finite, since masked ones are multiplied by zero: a number that is not, after
+// conversion, is stored as zero and false is returned.
+bool store(kv_element type, const float *x, uint32_t n, uint8_t *row) {
+    const block_format *format = kv_format(type);
+    uint32_t cols = kv_row_cols(type, n);
+    float clean[MAX_HEAD + 32] = {0}, back[MAX_HEAD + 32];
+    bool finite = true;
+    for (uint32_t i = 0; i < n; i++) clean[i] = isfinite(x[i]) ? x[i] : 0.0f;
+    format->quantise(clean, row, cols);
+    format->dequantise(row, back, cols);
+    for (uint32_t i = 0; i < n; i++) {
+        finite &= isfinite(x[i]) && isfinite(back[i]);
+        if (!isfinite(back[i])) clean[i] = 0;
+    }
+    if (!finite) format->quantise(clean, row, cols);
     return finite;
-}
-
-float load(kv_element type, const uint8_t *base, size_t index) {
-    return type == KV_F32 ? ((const float *)base)[index] : f16_to_f32(((const uint16_t *)base)[index]);
 }
 
 // One layer's part of the block that holds `place`.
@@ -44,9 +46,18 @@ struct block_view {
     uint8_t *k, *v;
 };
 block_view view(const pass *p, const query_run *run, uint32_t layer, uint32_t place) {
-    uint8_t *k = run->blocks[place / KV_BLOCK] + p->kv->layer_offset[layer];
+    uint8_t *k = run->blocks[p->kv->layer_group[layer]][place / KV_BLOCK] + p->kv->layer_offset[layer];
     return {k, k + backend_ref.kv_k_bytes(&p->kv->layers[layer], p->kv->type_k)};
 }
+uint8_t *cell_row(uint8_t *base, kv_element type, uint32_t n_heads, uint32_t head_size, uint32_t cell, uint32_t head) {
+    return base + ((size_t)cell * n_heads + head) * ref_kv_row_bytes(type, head_size);
+}
+
+// A query as numbers, and quantised for a quantised K.
+struct query {
+    float x[MAX_HEAD + 32];
+    ref_act8 q8[MAX_HEAD / 32 + 1];
+};
 
 struct softmax_state {
     float m, l;
@@ -59,17 +70,17 @@ struct visible_keys {
 };
 
 // One tile of 64 keys that begins at place `base`, a multiple of 64.
-void attend_tile(const pass *p, const plan_step *s, block_view kv, uint32_t head, const float *q, uint32_t base,
+void attend_tile(const pass *p, const plan_step *s, block_view kv, uint32_t head, const query *q, uint32_t base,
                  visible_keys visible, softmax_state *state) {
     const attention_spec &a = s->attention;
-    float score[KV_BLOCK], key[MAX_HEAD], sum[16] = {0};
+    kv_element type_k = p->kv->type_k, type_v = p->kv->type_v;
+    float score[KV_BLOCK], sum[16] = {0};
     float m = state->m;
     for (uint32_t j = 0; j < KV_BLOCK; j++) {
         score[j] = -INFINITY;
         if (base + j < visible.first || base + j >= visible.end) continue;
-        for (uint32_t d = 0; d < a.head_k; d++)
-            key[d] = load(p->kv->type_k, kv.k, ((size_t)j * a.n_head_kv + head) * a.head_k + d);
-        score[j] = ref_dot_f32(key, q, a.head_k) * a.scale;
+        const uint8_t *key = cell_row(kv.k, type_k, a.n_head_kv, a.head_k, j, head);
+        score[j] = ref_dot_row(kv_format(type_k), key, kv_row_cols(type_k, a.head_k), q->q8, q->x) * a.scale;
         m = score[j] > m ? score[j] : m;
     }
     float shrink = exp_f32(state->m - m);
@@ -81,12 +92,13 @@ void attend_tile(const pass *p, const plan_step *s, block_view kv, uint32_t head
         for (uint32_t i = 0; i < half; i++) sum[i] = sum[i] + sum[i + half];
     state->m = m;
     state->l = fmaf(state->l, shrink, sum[0]);
-    for (uint32_t d = 0; d < a.head_v; d++) {
-        float t = 0;
-        for (uint32_t j = 0; j < KV_BLOCK; j++)
-            t = fmaf(score[j], load(p->kv->type_v, kv.v, ((size_t)j * a.n_head_kv + head) * a.head_v + d), t);
-        state->o[d] = fmaf(state->o[d], shrink, t);
+    float t[MAX_HEAD] = {0}, value[MAX_HEAD + 32];
+    for (uint32_t j = 0; j < KV_BLOCK; j++) {
+        kv_format(type_v)->dequantise(cell_row(kv.v, type_v, a.n_head_kv, a.head_v, j, head), value,
+                                      kv_row_cols(type_v, a.head_v));
+        for (uint32_t d = 0; d < a.head_v; d++) t[d] = fmaf(score[j], value[d], t[d]);
     }
+    for (uint32_t d = 0; d < a.head_v; d++) state->o[d] = fmaf(state->o[d], shrink, t[d]);
 }
 
 void merge(softmax_state *into, const softmax_state *next, uint32_t n) {
@@ -100,7 +112,9 @@ void merge(softmax_state *into, const softmax_state *next, uint32_t n) {
 void attend(const pass *p, const plan_step *s, uint32_t token, uint32_t head, uint32_t kv_head, float *out) {
     const attention_spec &a = s->attention;
     const query_run *run = &p->runs[p->run_of_token[token]];
-    const float *q = pass_f32(p, s->in) + ((size_t)token * a.n_head + head) * a.head_k;
+    query q = {};
+    memcpy(q.x, pass_f32(p, s->in) + ((size_t)token * a.n_head + head) * a.head_k, a.head_k * sizeof(float));
+    ref_quantise_row(q.x, (a.head_k + 31) / 32 * 32, q.q8);
     visible_keys visible = {pass_first_key(p, &a, token), (uint32_t)p->n_visible[token]};
     softmax_state total = {}, part;
     total.m = -FLT_MAX;
@@ -110,7 +124,7 @@ void attend(const pass *p, const plan_step *s, uint32_t token, uint32_t head, ui
         for (uint32_t base = first; base < visible.end && base < first + SEGMENT; base += KV_BLOCK) {
             // A tile without visible keys would leave the state as it is; its block may be gone.
             if (base + KV_BLOCK <= visible.first) continue;
-            attend_tile(p, s, view(p, run, a.kv_layer, base), kv_head, q, base, visible, &part);
+            attend_tile(p, s, view(p, run, a.kv_layer, base), kv_head, &q, base, visible, &part);
         }
         if (first == 0)
             total = part;
@@ -121,6 +135,10 @@ void attend(const pass *p, const plan_step *s, uint32_t token, uint32_t head, ui
 }
 
 } // namespace
+
+size_t ref_kv_row_bytes(kv_element type, uint32_t head) {
+    return format_bytes(kv_format(type), kv_row_cols(type, head));
+}
 
 static bool norm_heads(const plan_step *s, const weight_vector *gain, float *x, uint32_t n_heads) {
     bool finite = true;
@@ -143,11 +161,18 @@ void ref_rope_store(const pass *p, uint32_t step, uint32_t token) {
         for (uint32_t h = 0; h < a.n_head; h++) rotate_head(q + h * a.head_k, rope, table);
         for (uint32_t h = 0; h < a.n_head_kv; h++) rotate_head(k + h * a.head_k, rope, table);
     }
-    uint32_t place = (uint32_t)p->place[token], row = place % KV_BLOCK;
+    if (kv_format(p->kv->type_k)->quantised) {
+        for (uint32_t h = 0; h < a.n_head; h++) hadamard_f32(q + h * a.head_k, a.head_k);
+        for (uint32_t h = 0; h < a.n_head_kv; h++) hadamard_f32(k + h * a.head_k, a.head_k);
+    }
+    uint32_t place = (uint32_t)p->place[token], cell = place % KV_BLOCK;
     block_view kv = view(p, &p->runs[p->run_of_token[token]], a.kv_layer, place);
-    uint32_t k_width = a.n_head_kv * a.head_k, v_width = a.n_head_kv * a.head_v;
-    for (uint32_t i = 0; i < k_width; i++) finite &= store(p->kv->type_k, kv.k, (size_t)row * k_width + i, k[i]);
-    for (uint32_t i = 0; i < v_width; i++) finite &= store(p->kv->type_v, kv.v, (size_t)row * v_width + i, v[i]);
+    for (uint32_t h = 0; h < a.n_head_kv; h++) {
+        uint8_t *to_k = cell_row(kv.k, p->kv->type_k, a.n_head_kv, a.head_k, cell, h);
+        uint8_t *to_v = cell_row(kv.v, p->kv->type_v, a.n_head_kv, a.head_v, cell, h);
+        finite &= store(p->kv->type_k, k + h * a.head_k, a.head_k, to_k);
+        finite &= store(p->kv->type_v, v + h * a.head_v, a.head_v, to_v);
+    }
     if (!finite) pass_report_bad(p, step);
 }
 

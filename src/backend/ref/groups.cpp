@@ -15,6 +15,9 @@ static const struct {
     {FORMAT_NVFP4,  group_nvfp4},
     {FORMAT_Q1_0,   group_q1_0},   {FORMAT_Q2_0,   group_q2_0},   {FORMAT_TQ1_0, group_tq1_0},
     {FORMAT_TQ2_0,  group_tq2_0},
+    {FORMAT_IQ2_XXS, group_iq2_xxs}, {FORMAT_IQ2_XS, group_iq2_xs}, {FORMAT_IQ2_S, group_iq2_s},
+    {FORMAT_IQ3_XXS, group_iq3_xxs}, {FORMAT_IQ3_S,  group_iq3_s},
+    {FORMAT_IQ1_S,   group_iq1_s},   {FORMAT_IQ1_M,  group_iq1_m},
 };
 // clang-format on
 

@@ -44,6 +44,8 @@ group_decoder group_q4_0, group_q4_1, group_q5_0, group_q5_1, group_q8_0;
 group_decoder group_q2_k, group_q3_k, group_q4_k, group_q5_k, group_q6_k;
 // groups_tables.cpp
 group_decoder group_iq4_nl, group_iq4_xs, group_mxfp4, group_nvfp4;
+// groups_grids.cpp
+group_decoder group_iq2_xxs, group_iq2_xs, group_iq2_s, group_iq3_xxs, group_iq3_s, group_iq1_s, group_iq1_m;
 // groups_ternary.cpp
 group_decoder group_q1_0, group_q2_0, group_tq1_0, group_tq2_0;
 

@@ -117,12 +117,14 @@ size_t ref_scratch_bytes(const plan *program) {
     return widest * sizeof(float);
 }
 
-size_t element_bytes(kv_element type) { return type == KV_F32 ? 4 : 2; }
+size_t ref_shared_bytes(const plan *, uint32_t) { return 0; }
+void ref_begin_pass(const pass *) {}
+
 size_t ref_kv_k_bytes(const kv_layer_shape *layer, kv_element type) {
-    return (size_t)KV_BLOCK * layer->n_head_kv * layer->head_k * element_bytes(type);
+    return (size_t)KV_BLOCK * layer->n_head_kv * ref_kv_row_bytes(type, layer->head_k);
 }
 size_t ref_kv_v_bytes(const kv_layer_shape *layer, kv_element type) {
-    return (size_t)KV_BLOCK * layer->n_head_kv * layer->head_v * element_bytes(type);
+    return (size_t)KV_BLOCK * layer->n_head_kv * ref_kv_row_bytes(type, layer->head_v);
 }
 
 uint32_t ref_n_chunks(const pass *p, uint32_t step, uint32_t) {
@@ -161,7 +163,23 @@ void ref_run_chunk(const pass *p, uint32_t step, uint32_t chunk, uint32_t, void 
 
 } // namespace
 
-const backend backend_ref = {"ref", ref_available, ref_supports, ref_weight_bytes, 1, ref_pack, ref_act8_bytes,
-                             ref_scratch_bytes, false, ref_kv_k_bytes, ref_kv_v_bytes, ref_n_chunks, ref_run_chunk, false};
+const backend backend_ref = {"ref",
+                             ref_available,
+                             ref_supports,
+                             ref_weight_bytes,
+                             1,
+                             ref_pack,
+                             ref_act8_bytes,
+                             ref_scratch_bytes,
+                             false,
+                             ref_shared_bytes,
+                             ref_begin_pass,
+                             ref_kv_k_bytes,
+                             ref_kv_v_bytes,
+                             ref_n_chunks,
+                             ref_run_chunk,
+                             false,
+                             nullptr,
+                             nullptr};
 
 } // namespace llm

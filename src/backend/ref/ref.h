@@ -29,6 +29,9 @@ float ref_dot_f32(const float *w, const float *x, uint32_t n);
 
 float ref_activate(activation act, float x);
 
+// One head of one token in the cache.
+size_t ref_kv_row_bytes(kv_element type, uint32_t head);
+
 // Steps; `chunk` counts rows (tokens), or for linear steps groups of REF_ROWS matrix rows.
 constexpr uint32_t REF_ROWS = 32; // a whole activation block, so that a chunk can quantise its result
 void ref_linear(const pass *p, const plan_step *s, uint32_t chunk);

@@ -38,22 +38,20 @@ llm_status gemma3_parameters(const gguf_file *file, hparams *h, llm_error *) {
     return LLM_OK;
 }
 
-constexpr hparams_rules rms = {EPS_RMS, 0, 0}, layer_norm = {EPS_LAYER, 0, 0};
-
 // clang-format off
 const family families[] = {
     // RMS norms, rotation of neighbouring pairs, grouped queries, SiLU-gated feed-forward; biases where a file has them.
-    {"llama", NORM_RMS, ROPE_NEIGHBOURS, ACT_SILU, false, rms,
+    {"llama", NORM_RMS, ROPE_NEIGHBOURS, ACT_SILU, false, {},
      {set(body), set(norms_before), set(gate), set(maybe_biases), set(rotation_factors)}, nullptr, family_build_decoder},
-    {"qwen2", NORM_RMS, ROPE_HALVES, ACT_SILU, false, rms,
+    {"qwen2", NORM_RMS, ROPE_HALVES, ACT_SILU, false, {},
      {set(body), set(norms_before), set(gate), set(maybe_biases), set(rotation_factors)}, nullptr, family_build_decoder},
-    {"qwen3", NORM_RMS, ROPE_HALVES, ACT_SILU, false, rms,
+    {"qwen3", NORM_RMS, ROPE_HALVES, ACT_SILU, false, {},
      {set(body), set(norms_before), set(norms_of_heads), set(gate), set(rotation_factors)}, nullptr, family_build_decoder},
     // Of six layers five see a window only and turn by a base of 10,000; norms around both halves of a layer.
-    {"gemma3", NORM_RMS, ROPE_HALVES, ACT_GELU_TANH, true, {EPS_RMS, 6, 10000},
+    {"gemma3", NORM_RMS, ROPE_HALVES, ACT_GELU_TANH, true, {6, 10000},
      {set(body), set(norms_before), set(norms_after), set(norms_of_heads), set(gate)}, gemma3_parameters, family_build_decoder},
     // Learned positions, layer norms and biases everywhere, no gate.
-    {"gpt2", NORM_LAYER, ROPE_NEIGHBOURS, ACT_GELU_TANH, false, layer_norm,
+    {"gpt2", NORM_LAYER, ROPE_NEIGHBOURS, ACT_GELU_TANH, false, {},
      {set(body), set(norms_before), set(norm_biases), set(biases), set(learned_positions)}, nullptr, family_build_decoder},
 };
 // clang-format on

@@ -83,12 +83,24 @@ bool bad_operands(run *r, const std::string &op, const value &a, const value &b)
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
 double floor_mod(double a, double b) {
-    double m = fmod(a, b);
-    return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+    const double m = a - floor(a / b) * b;
+    return m == b ? 0 : m;
+}
+
+// Whole exponents, and one half; templates count with these. libm's pow() would be another thing to agree on
+// everywhere.
+bool float_power(run *r, double base, double exponent, value *out) {
+    if (exponent == 0.5) return *out = of_float(sqrt(base)), true;
+    if (exponent != floor(exponent) || fabs(exponent) > 1024) return raise(r, "only whole exponents are supported");
+    double result = 1, factor = base;
+    for (uint64_t n = (uint64_t)fabs(exponent); n; n >>= 1, factor *= factor)
+        if (n & 1) result *= factor;
+    *out = of_float(exponent < 0 ? 1 / result : result);
+    return true;
 }
 
 bool power(run *r, int64_t base, int64_t exponent, value *out) {
-    if (exponent < 0) return *out = of_float(pow((double)base, (double)exponent)), true;
+    if (exponent < 0) return float_power(r, (double)base, (double)exponent, out);
     int64_t result = 1;
     for (; exponent; exponent >>= 1) {
         if ((exponent & 1) && __builtin_mul_overflow(result, base, &result)) return raise(r, "integer out of range");
@@ -124,13 +136,13 @@ bool integer_operation(run *r, const std::string &op, int64_t a, int64_t b, valu
 
 bool float_operation(run *r, const std::string &op, double a, double b, value *out) {
     if ((op == "/" || op == "//" || op == "%") && b == 0) return raise(r, "float division by zero");
+    if (op == "**") return float_power(r, a, b, out);
     *out = of_float(op == "+"    ? a + b
                     : op == "-"  ? a - b
                     : op == "*"  ? a * b
                     : op == "/"  ? a / b
                     : op == "//" ? floor(a / b)
-                    : op == "%"  ? floor_mod(a, b)
-                                 : pow(a, b));
+                                 : floor_mod(a, b));
     return true;
 }
 

@@ -111,7 +111,8 @@ bool rounded(run *r, const args *a, value *out) {
         return true;
     }
     if (method != "ceil" && method != "floor") return raise(r, "method must be common, ceil or floor");
-    const double scale = pow(10, (double)precision);
+    double scale = 1;
+    for (int64_t i = 0; i < std::min<int64_t>(precision, 30); i++) scale *= 10;
     *out = of_float((method == "ceil" ? ceil(f * scale) : floor(f * scale)) / scale);
     return true;
 }

@@ -52,7 +52,6 @@ struct V {
     INLINE F fma(F x, F y, F z) { return {vfmaq_f32(z.a, x.a, y.a), vfmaq_f32(z.b, x.b, y.b)}; }
     INLINE F fma_exact(F x, F y, F z) { return fma(x, y, z); } // where a product and a sum would give the same
     INLINE F fnma(F x, F y, F z) { return {vfmsq_f32(z.a, x.a, y.a), vfmsq_f32(z.b, x.b, y.b)}; }
-    INLINE F fma_exact(F x, F y, F z) { return fma(x, y, z); }
     // fmax and fmin treat NaN and the sign of a zero differently from x86.
     INLINE float32x4_t larger(float32x4_t x, float32x4_t y) { return vbslq_f32(vcgtq_f32(x, y), x, y); }
     INLINE F max(F x, F y) { return {larger(x.a, y.a), larger(x.b, y.b)}; }

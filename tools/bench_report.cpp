@@ -24,6 +24,19 @@ static const llm_roofline *limits_of(const bench_result &result, uint32_t n_thre
     return nullptr;
 }
 
+// Bytes of a cache of type T or K:V, as parts of what f16 takes.
+static double cache_size(const std::string &kv_type) {
+    static const struct {
+        const char *name;
+        double size;
+    } types[] = {{"f32", 2}, {"f16", 1}, {"q8_0", 34.0 / 64}, {"q4_0", 18.0 / 64}};
+    const size_t colon = kv_type.find(':');
+    const std::string k = kv_type.substr(0, colon), v = colon == std::string::npos ? k : kv_type.substr(colon + 1);
+    double size = 0;
+    for (const auto &type : types) size += type.size / 2 * ((k == type.name) + (v == type.name));
+    return size;
+}
+
 // A prompt makes the products of the layers for each token; generation reads the weights and the cache for each. A pass
 // of a few tokens does the one as well as the other and has no single limit.
 void bench_limits(const llm_cost &cost, bench_result &result) {
@@ -33,7 +46,7 @@ void bench_limits(const llm_cost &cost, bench_result &result) {
         double seen = row.depth + row.n / 2.0;
         double cache =
             double(cost.kv_bytes) * seen + double(cost.kv_window_bytes) * std::min(seen, double(cost.n_window));
-        if (result.kv_type == "f32") cache *= 2;
+        cache *= cache_size(result.kv_type);
         if (row.kind == bench_kind::prompt) row.limit = limits->dot_gmacs * 1e9 / double(cost.layer_macs);
         if (row.kind == bench_kind::generation)
             row.limit = limits->read_gbps * 1e9 / (double(cost.token_bytes) + cache);

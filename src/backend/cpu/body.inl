@@ -16,5 +16,15 @@ namespace {
             rotate_halves, to_f16, to_f32, from_f16, widen_values, attend_tile, attend_merge, attend_finish, dots                    \
     }
 
+#define CPU_FLOAT_KERNELS                                                                                              \
+    {                                                                                                                  \
+        {PER_TOKENS(dot_floats<of_f32>::run), PER_TOKENS(dot_floats<of_f16>::run),                                     \
+         PER_TOKENS(dot_floats<of_bf16>::run)},                                                                        \
+        {                                                                                                              \
+            PER_TOKENS(values<f32_values>::run), PER_TOKENS(values<f16_values>::run),                                  \
+                PER_TOKENS(values<q8_0_values>::run), PER_TOKENS(values<q4_0_values>::run)                             \
+        }                                                                                                              \
+    }
+
 } // namespace
 } // namespace llm

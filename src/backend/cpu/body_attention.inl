@@ -51,6 +51,7 @@ INLINE float soften(const attention_pass *a, uint32_t t, uint32_t n_panels) {
 template <class W> struct float_values {
     using E = typename W::E;
     static constexpr int BITS = 8 * sizeof(E);
+    static constexpr cached_value AT = sizeof(E) == 4 ? CACHED_F32 : CACHED_F16;
     const E *v;
     uint32_t head_v;
     INLINE void begin(const void *, uint32_t, float *) {}
@@ -72,6 +73,7 @@ struct block_values {
 };
 struct q8_0_values : block_values {
     static constexpr int BITS = 8;
+    static constexpr cached_value AT = CACHED_Q8_0;
     using block_values::block_values;
     MEMBER F load(uint32_t key, uint32_t d) const {
         return V::mul(V::of_int(V::load_s8(codes + size_t(key) * head_v + d)), scale(key, d));
@@ -79,6 +81,7 @@ struct q8_0_values : block_values {
 };
 struct q4_0_values : block_values {
     static constexpr int BITS = 4;
+    static constexpr cached_value AT = CACHED_Q4_0;
     using block_values::block_values;
     MEMBER F load(uint32_t key, uint32_t d) const {
         I pair = V::load_u8(codes + (size_t(key) * head_v + d / 32 * 32) / 2 + d % 16);
@@ -123,12 +126,17 @@ INLINE void gather_values(const attention_pass *a, uint32_t n_panels, const W &v
     }
 }
 
-typedef void value_kernel(const attention_pass *a, uint32_t n_panels, const void *v, const float *shrink,
-                          const void *next_k);
-
 template <class W> struct values {
     template <int T>
     static void run(const attention_pass *a, uint32_t n_panels, const void *tile, const float *shrink,
+                    const void *next_k) {
+        if constexpr (V::FLOATS != nullptr)
+            V::FLOATS->gather[W::AT][T - 1](a, n_panels, tile, shrink, next_k);
+        else
+            own<T>(a, n_panels, tile, shrink, next_k);
+    }
+    template <int T>
+    INLINE void own(const attention_pass *a, uint32_t n_panels, const void *tile, const float *shrink,
                     const void *next_k) {
         // As many columns as registers hold sums for: a value is then loaded once for all queries.
         constexpr int COLUMNS = N == 16 ? (T <= 4 ? 4 : 2) : (T <= 2 ? 4 : T <= 4 ? 2 : 1);

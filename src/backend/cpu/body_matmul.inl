@@ -7,14 +7,17 @@ namespace {
 // Types of plain numbers.
 struct of_f32 {
     using E = float;
+    static constexpr float_kernel AT = FLOAT_F32;
     INLINE F load(const float *p) { return V::load(p); }
 };
 struct of_f16 {
     using E = uint16_t;
+    static constexpr float_kernel AT = FLOAT_F16;
     INLINE F load(const uint16_t *p) { return V::load_f16(p); }
 };
 struct of_bf16 {
     using E = uint16_t;
+    static constexpr float_kernel AT = FLOAT_BF16;
     INLINE F load(const uint16_t *p) { return V::load_bf16(p); }
 };
 
@@ -252,6 +255,14 @@ template <class W> struct dot_floats {
 
     template <int T>
     static void run(const void *from, size_t cols, size_t n_panels, const void *rows, size_t stride, float *tiles,
+                    ptrdiff_t ahead) {
+        if constexpr (V::FLOATS != nullptr)
+            V::FLOATS->dot[W::AT][T - 1](from, cols, n_panels, rows, stride, tiles, ahead);
+        else
+            own<T>(from, cols, n_panels, rows, stride, tiles, ahead);
+    }
+    template <int T>
+    INLINE void own(const void *from, size_t cols, size_t n_panels, const void *rows, size_t stride, float *tiles,
                     ptrdiff_t ahead) {
         // 32 registers hold the sums of two panels: 16 chains instead of 8 are 15 % faster.
         constexpr int P = N == 16 && T >= 4 ? 2 : 1;

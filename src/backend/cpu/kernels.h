@@ -94,6 +94,18 @@ struct attention_pass {
     float *out;       // state [n_queries][head_v]
 };
 
+// out = out * shrink + the values of a tile times p, for its first n_panels panels.
+typedef void value_kernel(const attention_pass *a, uint32_t n_panels, const void *v, const float *shrink,
+                          const void *next_k);
+
+// The kernels without integer products, which tiers that differ in those alone can have together. By numbers of tokens.
+enum float_kernel : uint8_t { FLOAT_F32, FLOAT_F16, FLOAT_BF16, FLOAT_KERNELS };
+enum cached_value : uint8_t { CACHED_F32, CACHED_F16, CACHED_Q8_0, CACHED_Q4_0, CACHED_VALUES };
+struct cpu_float_kernels {
+    dot_kernel *dot[FLOAT_KERNELS][MAX_TOKENS];
+    value_kernel *gather[CACHED_VALUES][MAX_TOKENS];
+};
+
 struct cpu_kernels {
     dot_kernel *dot[PANEL_KINDS][MAX_TOKENS]; // [kind][T - 1]
 
@@ -130,6 +142,7 @@ struct cpu_prompt_kernels {
 
 extern const cpu_kernels kernels_sse41, kernels_avx2, kernels_avxvnni, kernels_avx512;
 extern const cpu_kernels kernels_neon, kernels_neon_dotprod, kernels_neon_i8mm;
+extern const cpu_float_kernels float_kernels_neon;
 extern const cpu_prompt_kernels prompt_kernels_amx;
 
 } // namespace llm

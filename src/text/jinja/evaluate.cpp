@@ -285,7 +285,7 @@ bool slice(run *r, const value &object, const value parts[3], value *out) {
     else if (!elements_of(r, object, &items))
         return false;
     const int64_t n = object.type == STRING ? (int64_t)starts.size() - 1 : (int64_t)items.size();
-    int64_t start, stop, step;
+    int64_t start = 0, stop = 0, step = 1;
     if (!slice_bounds(r, parts, n, &start, &stop, &step)) return false;
     if (!within(r, r->left.spend((uint64_t)n))) return false;
     text t;

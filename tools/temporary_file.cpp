@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char current_path[4096]; // for the signal handler
+// For the signal handler: the file, and what the library writes before it becomes the file.
+static char current_path[4096], unfinished_path[4096 + 4];
 
 static void on_fatal(int number) {
     unlink(current_path);
+    unlink(unfinished_path);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -27,6 +29,7 @@ temporary_file::temporary_file(const char *prefix) {
     close(file);
     path = name;
     snprintf(current_path, sizeof current_path, "%s", name.c_str());
+    snprintf(unfinished_path, sizeof unfinished_path, "%s.tmp", name.c_str());
     for (int number : fatal) signal(number, on_fatal);
 }
 

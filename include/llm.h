@@ -304,8 +304,8 @@ LLM_API llm_status llm_template_create(const char *source, size_t length, llm_te
 LLM_API void llm_template_free(llm_template *chat_template);
 /* variables: a JSON object ("messages", "tools", "add_generation_prompt", ...; keys that do not apply are left out).
  * now: the time that strftime_now shows, "2025-07-26T14:05:09"; NULL: the clock. Buffers as in llm_detokenize; marks
- * (NULL, or as large as text) becomes 1 for bytes that come from the variables and 0 for the template's own: only the
- * latter may become control tokens. A template that refuses the conversation gives LLM_ERR_TEMPLATE with its message. */
+ * (NULL, or as large as text) becomes 1 for bytes that come from the variables and 0 for the template's own, to which
+ * bos_token, eos_token and the like and roles of messages count: only these may become control tokens. A template that refuses the conversation gives LLM_ERR_TEMPLATE with its message. */
 LLM_API llm_status llm_template_render(const llm_template *chat_template, const char *variables, size_t length,
                                        const char *now, char *text, uint8_t *marks, size_t capacity,
                                        size_t *text_length, llm_place *place, llm_error *err);
@@ -536,11 +536,18 @@ typedef struct llm_chat_options {
     llm_context_options context;
     llm_sampler_options sampler;
     llm_string system;           /* system message; empty: none (the template may add its own) */
-    const char *template_name;   /* "chatml", "llama2", "llama3"; NULL: recognised from the model, else LLM_ERR_TEMPLATE */
+    const char *template_name;   /* a built-in template, see llm_chat_template_name; NULL: the one in the model's file,
+                                    without one what the vocabulary tells, else LLM_ERR_TEMPLATE */
     uint32_t n_predict;          /* most tokens of one answer; 0: as long as there is room */
     const llm_string *stops;     /* copied */
     size_t n_stops;
+    llm_string template_source;  /* a template in Jinja instead of all these; empty: none */
+    llm_string tools;            /* a JSON array of tools as the template wants them; empty: none */
+    int32_t thinking;            /* enable_thinking of the template: 1 true, -1 false, 0 as the template has it */
 } llm_chat_options;
+
+/* Names of the built-in templates ("chatml"); NULL past the last. */
+LLM_API const char *llm_chat_template_name(size_t index);
 
 LLM_API llm_status llm_chat_create(llm_model *model, const llm_chat_options *options, llm_chat **out, llm_error *err);
 LLM_API void llm_chat_free(llm_chat *chat);
@@ -549,6 +556,12 @@ LLM_API void llm_chat_free(llm_chat *chat);
  * llm_chat_drop_oldest, or reset. Any other error: as before the call. */
 LLM_API llm_status llm_chat_send(llm_chat *chat, const char *text, size_t length, llm_event_callback callback,
                                  void *user, llm_result *result, llm_error *err);
+/* Adds messages without an answer: a JSON object, or an array of them, with "role" and what else the template reads
+ * ("content" as text or parts, "tool_calls", "tool_call_id", "reasoning_content", ...). */
+LLM_API llm_status llm_chat_add(llm_chat *chat, const char *json, size_t length, llm_error *err);
+/* As llm_chat_send, for the conversation as it stands. */
+LLM_API llm_status llm_chat_answer(llm_chat *chat, llm_event_callback callback, void *user, llm_result *result,
+                                   llm_error *err);
 LLM_API void llm_chat_cancel(llm_chat *chat); /* from any thread or a signal handler */
 /* Forgets all messages but the system message. */
 LLM_API llm_status llm_chat_reset(llm_chat *chat, llm_error *err);
@@ -563,6 +576,19 @@ LLM_API llm_status llm_chat_message(const llm_chat *chat, size_t i, const char *
 LLM_API void llm_chat_usage(const llm_chat *chat, uint32_t *n_used, uint32_t *n_ctx);
 /* Changes how the next answers are sampled. */
 LLM_API llm_status llm_chat_set_sampler(llm_chat *chat, const llm_sampler_options *options, llm_error *err);
+/* Change how the conversation is written from the next message on; what then reads differently is read again. name and
+ * source as in llm_chat_options; an empty text is no system message; thinking as there. */
+LLM_API llm_status llm_chat_set_template(llm_chat *chat, const char *name, llm_string source, llm_error *err);
+LLM_API llm_status llm_chat_set_system(llm_chat *chat, llm_string text, llm_error *err);
+LLM_API llm_status llm_chat_set_thinking(llm_chat *chat, int32_t thinking, llm_error *err);
+/* The template in use: its source, which belongs to the chat until it is changed, and its name if it is built in (else
+ * ""). */
+LLM_API llm_string llm_chat_template(const llm_chat *chat, const char **name);
+/* Ids of a conversation as llm_chat_send would make them, for programs with a loop of their own: json as in
+ * llm_chat_add; of options the template, tools and thinking count. Buffers as in llm_tokenize. */
+LLM_API llm_status llm_chat_tokenize(const llm_model *model, const llm_chat_options *options, const char *json,
+                                     size_t length, bool add_generation_prompt, llm_token *ids, size_t capacity,
+                                     size_t *n_ids, llm_error *err);
 /* Saves the conversation (messages, token ids, what they depend on, a checksum), atomically. Loading replaces the
  * conversation; it is read again by the model with the next message, with the same bits. LLM_ERR_MISMATCH: saved with
  * another model, template or arithmetic; LLM_ERR_DAMAGED: not a session file or checksum wrong. */

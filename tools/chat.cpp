@@ -114,7 +114,9 @@ int run_chat(const command &self, int argc, char **argv) {
         {"-f,--file", &options.file, "FILE", "answer the message in this file and end"},
         {"--system", &options.system, "TEXT", "system message"},
         {"--session", &options.session, "FILE", "go on with this conversation, if it is there, and save it"},
-        {"--template", &options.template_name, "NAME", "chatml, llama3, gemma or llama2 (default: from the model)"},
+        {"--template", &options.template_name, "NAME", "chatml, llama3, gemma, llama2, or a file (default: from the model)"},
+        {"--tools", &options.tools_file, "FILE", "tools that the model may call, a JSON array"},
+        {"--think", &options.think, "on|off", "whether a model that can reason does (default: as its template has it)"},
         {"-n,--predict", &options.n_predict, "N", "most tokens of an answer, 0: as long as there is room (default 1024)"},
         {"--demo", &options.demo, "", "ask three sample questions and end"},
     };
@@ -124,6 +126,9 @@ int run_chat(const command &self, int argc, char **argv) {
     add_context_options(rows, options.common);
     add_output_options(rows, options.common);
     if (auto status = parse_options(self, rows, argc, argv)) return *status;
+    int32_t thinking;
+    if (!options.think.empty() && !thinking_of(options.think, thinking))
+        return usage_error(self, "--think wants on or off");
     int status = hold(options);
     terminal_end();
     return status;

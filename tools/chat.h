@@ -7,7 +7,7 @@ struct chat_cli_options {
     common_options common;
     sampling_options sampling;
     std::optional<std::string> prompt;
-    std::string file, system, template_name, session;
+    std::string file, system, template_name, session, tools_file, think;
     uint32_t n_predict = 1024; // a small model may go round in circles until the context is full
     bool demo = false;
 };
@@ -27,6 +27,8 @@ enum class chat_outcome { ok, failed, interrupted, leave };
 
 // Loads the model and opens the conversation; an exit status.
 int chat_open(const chat_cli_options &options, bool interactive, chat_session &out);
+// on or off, as llm_chat_options has it.
+bool thinking_of(const std::string &word, int32_t &thinking);
 // Sends a message and shows the answer. When the context is full it says so and drops whole oldest turns.
 chat_outcome chat_say(chat_session &session, const std::string &text);
 

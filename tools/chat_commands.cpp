@@ -1,4 +1,5 @@
 #include "chat.h"
+#include "text.h"
 #include <algorithm>
 #include <stdio.h>
 
@@ -46,6 +47,41 @@ static chat_outcome load(chat_session &session, const std::string &path) {
     return outcome;
 }
 
+static chat_outcome set_system(chat_session &session, const std::string &text) {
+    llm_error err = {};
+    const llm_status status = llm_chat_set_system(session.chat.get(), {text.data(), text.size()}, &err);
+    const chat_outcome outcome = library_result(status, err);
+    if (outcome == chat_outcome::ok) chat_notice(session, text.empty() ? "no system message" : "system message changed");
+    return outcome;
+}
+
+static chat_outcome set_template(chat_session &session, const std::string &given) {
+    if (given.empty()) {
+        const char *name = nullptr;
+        const llm_string source = llm_chat_template(session.chat.get(), &name);
+        if (*name) fprintf(stderr, "%s, built in:\n", name);
+        fprintf(stderr, "%s\n", harmless({source.text, source.length}).c_str());
+        return chat_outcome::ok;
+    }
+    template_choice choice;
+    if (choose_template(given, choice)) return chat_outcome::failed;
+    llm_error err = {};
+    const llm_string source = {choice.source.data(), choice.source.size()};
+    const llm_status status = llm_chat_set_template(session.chat.get(), choice.name.c_str(), source, &err);
+    const chat_outcome outcome = library_result(status, err);
+    if (outcome == chat_outcome::ok) chat_notice(session, "the conversation is written as " + given + " has it");
+    return outcome;
+}
+
+static chat_outcome think(chat_session &session, const std::string &word) {
+    int32_t thinking;
+    if (!thinking_of(word, thinking)) return report_failure("/think wants on or off"), chat_outcome::failed;
+    llm_error err = {};
+    const chat_outcome outcome = library_result(llm_chat_set_thinking(session.chat.get(), thinking, &err), err);
+    if (outcome == chat_outcome::ok) chat_notice(session, "reasoning is " + word + ", where the template knows it");
+    return outcome;
+}
+
 static chat_outcome stats(chat_session &session, const std::string &) {
     double rate = session.generate_seconds > 0 ? double(session.n_generated) / session.generate_seconds : 0;
     fprintf(stderr, "model    %s, loaded in %.2f s\n", session.loaded.path.c_str(), session.loaded.load_seconds);
@@ -67,18 +103,21 @@ static const slash_command slash_commands[] = {
     {"/reset", "", "forget the conversation", reset},
     {"/save", "FILE", "save the conversation", save},
     {"/load", "FILE", "go on with a saved one", load},
+    {"/system", "TEXT", "change the system message; without TEXT: none", set_system},
+    {"/template", "NAME", "change the chat template, also a file; without NAME: show it", set_template},
+    {"/think", "on|off", "let the model reason before it answers, or not", think},
     {"/stats", "", "tokens, speed, memory", stats},
     {"/exit", "", "leave (also Ctrl-D)", leave},
 };
 
 static chat_outcome help(chat_session &, const std::string &) {
     for (const slash_command &row : slash_commands)
-        fprintf(stderr, "%-6s %-4s  %s\n", row.name, row.argument, row.help);
-    fprintf(stderr, "/1 /2 /3     ask one of three sample questions\n"
-                    "//...        send a message that begins with a slash\n"
-                    "Alt-Enter    new line (also a backslash at the end)\n"
-                    "Up, Down     earlier messages\n"
-                    "Ctrl-C       stop the answer, clear the message\n");
+        fprintf(stderr, "%-9s %-6s  %s\n", row.name, row.argument, row.help);
+    fprintf(stderr, "/1 /2 /3          ask one of three sample questions\n"
+                    "//...             send a message that begins with a slash\n"
+                    "Alt-Enter         new line (also a backslash at the end)\n"
+                    "Up, Down          earlier messages\n"
+                    "Ctrl-C            stop the answer, clear the message\n");
     return chat_outcome::ok;
 }
 

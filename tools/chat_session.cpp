@@ -24,6 +24,11 @@ static chat_outcome fail(const chat_session &session, const llm_error &err) {
     return chat_outcome::failed;
 }
 
+bool thinking_of(const std::string &word, int32_t &thinking) {
+    thinking = word == "on" ? 1 : -1;
+    return word == "on" || word == "off";
+}
+
 int chat_open(const chat_cli_options &options, bool interactive, chat_session &out) {
     out.options = &options;
     out.interactive = interactive;
@@ -37,7 +42,14 @@ int chat_open(const chat_cli_options &options, bool interactive, chat_session &o
     if (int status = context_options_from(options.common, out.loaded.model.get(), chat_options.context)) return status;
     chat_options.sampler = sampler_options_from(options.sampling, out.loaded.model.get(), out.seed);
     chat_options.system = {options.system.data(), options.system.size()};
-    chat_options.template_name = options.template_name.empty() ? nullptr : options.template_name.c_str();
+    template_choice choice;
+    std::string tools;
+    if (int status = choose_template(options.template_name, choice)) return status;
+    if (!options.tools_file.empty() && !read_file(options.tools_file, tools)) return EXIT_FAILED;
+    chat_options.template_name = choice.name.empty() ? nullptr : choice.name.c_str();
+    chat_options.template_source = {choice.source.data(), choice.source.size()};
+    chat_options.tools = {tools.data(), tools.size()};
+    if (!options.think.empty()) thinking_of(options.think, chat_options.thinking);
     chat_options.n_predict = options.n_predict;
     std::vector<llm_string> stops = strings_from(options.sampling.stops);
     chat_options.stops = stops.data();

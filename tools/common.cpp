@@ -237,3 +237,17 @@ bool progress_step(void *bar, float fraction) {
     progress_show(*static_cast<progress_bar *>(bar), fraction);
     return true;
 }
+
+int choose_template(const std::string &given, template_choice &out) {
+    out = {};
+    std::string names;
+    for (size_t i = 0; const char *name = llm_chat_template_name(i); i++) {
+        if (given == name) return out.name = given, EXIT_OK;
+        names += (i ? ", " : "") + std::string(name);
+    }
+    if (given.empty()) return EXIT_OK;
+    if (access(given.c_str(), F_OK) != 0)
+        return report_failure("\"" + given + "\" is no file, and no built-in chat template (" + names + ")");
+    if (!read_file(given, out.source)) return EXIT_FAILED;
+    return out.source.empty() ? report_failure("the chat template in " + given + " is empty") : EXIT_OK;
+}

@@ -71,6 +71,12 @@ llm_status tokenize(const llm_model *model, std::string_view text, uint32_t flag
 // A whole file, "-" for stdin. False and a reported sentence on failure.
 bool read_file(const std::string &path, std::string &bytes);
 
+// A chat template as it is named on the command line: a built-in one, or a file in Jinja.
+struct template_choice {
+    std::string name, source;
+};
+int choose_template(const std::string &given, template_choice &out); // an exit status
+
 // "12 tokens in 0.4 s (30.1 tokens/s), prompt 85 (40 cached), context 97 of 4096"
 std::string usage_text(const llm_result &result);
 

@@ -6,11 +6,15 @@
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 struct tokenize_options {
     common_options common;
     std::optional<std::string> prompt;
     number_list decode;
+    std::string template_name, system, messages;
+    bool use_template = false;
     bool add_special = false, parse_special = false, show_control = false, jsonl = false;
 };
 
@@ -20,8 +24,18 @@ static std::string_view piece(const llm_model *model, llm_token id) {
     return {bytes ? bytes : "", bytes ? length : 0};
 }
 
+// The text as a whole, neighbouring tokens in different shades, control tokens reversed.
+static void print_colours(const llm_model *model, const std::vector<llm_token> &ids) {
+    for (size_t i = 0; i < ids.size(); i++) {
+        const char *style = llm_token_is_control(model, ids[i]) ? "\x1b[7m" : i % 2 ? "\x1b[44m" : "\x1b[42m";
+        printf("%s%s\x1b[0m", style, harmless(piece(model, ids[i])).c_str());
+    }
+    printf("\n");
+}
+
 static void print_ids(const tokenize_options &options, const llm_model *model, const std::vector<llm_token> &ids) {
     if (!options.common.json) {
+        if (isatty(STDOUT_FILENO) && !getenv("NO_COLOR")) print_colours(model, ids);
         for (llm_token id : ids) printf("%6d  %s\n", id, harmless(piece(model, id)).c_str());
         if (!options.common.quiet) fprintf(stderr, "%zu tokens\n", ids.size());
         return;
@@ -121,6 +135,47 @@ static int answer_all(const tokenize_options &options, const llm_model *model) {
     return EXIT_OK;
 }
 
+static std::string json_messages(const std::string &system, const std::string &user) {
+    rapidjson::StringBuffer buffer;
+    json_writer json(buffer);
+    json.StartArray();
+    for (const auto &message : {std::make_pair("system", &system), std::make_pair("user", &user)}) {
+        if (message.second == &system && system.empty()) continue;
+        json.StartObject();
+        json_field(json, "role", message.first);
+        json_field(json, "content", *message.second);
+        json.EndObject();
+    }
+    json.EndArray();
+    return {buffer.GetString(), buffer.GetSize()};
+}
+
+// What the model reads of a conversation, up to where it answers.
+static int print_conversation(const tokenize_options &options, const llm_model *model, const std::string &text) {
+    template_choice choice;
+    if (int status = choose_template(options.template_name, choice)) return status;
+    std::string json;
+    if (options.messages.empty())
+        json = json_messages(options.system, text);
+    else if (!read_file(options.messages, json))
+        return EXIT_FAILED;
+    llm_chat_options chat = {};
+    chat.size = sizeof chat;
+    chat.template_name = choice.name.empty() ? nullptr : choice.name.c_str();
+    chat.template_source = {choice.source.data(), choice.source.size()};
+    llm_error err = {};
+    std::vector<llm_token> ids;
+    size_t n = 0;
+    llm_status status = llm_chat_tokenize(model, &chat, json.data(), json.size(), true, nullptr, 0, &n, &err);
+    if (status == LLM_ERR_TOO_SMALL) {
+        ids.resize(n);
+        status = llm_chat_tokenize(model, &chat, json.data(), json.size(), true, ids.data(), n, &n, &err);
+    }
+    if (status != LLM_OK) return report(err);
+    print_ids(options, model, ids);
+    return EXIT_OK;
+}
+
 int run_tokenize(const command &self, int argc, char **argv) {
     tokenize_options options;
     // clang-format off
@@ -128,6 +183,10 @@ int run_tokenize(const command &self, int argc, char **argv) {
         {"-p,--prompt", &options.prompt, "TEXT", "the text (default: all of stdin)"},
         {"--add-special", &options.add_special, "", "add the tokens the vocabulary wants around a text (BOS, EOS)"},
         {"--parse-special", &options.parse_special, "", "control tokens written in the text become control tokens"},
+        {"--template", &options.use_template, "", "the text as a user's message: what the model reads of it in a chat"},
+        {"--chat-template", &options.template_name, "NAME", "the same with a built-in template or a file, see llm chat"},
+        {"--system", &options.system, "TEXT", "the same with a system message"},
+        {"--messages", &options.messages, "FILE", "the same of a whole conversation, a JSON array of messages"},
         {"--decode", &options.decode, "IDS", "the other way: bytes of these ids, such as 1,2,3"},
         {"--show-control", &options.show_control, "", "with --decode: write control tokens too"},
         {"--jsonl", &options.jsonl, "", "requests on stdin, one JSON object a line: \"text\" or \"hex\""},
@@ -141,8 +200,10 @@ int run_tokenize(const command &self, int argc, char **argv) {
     if (options.jsonl) return answer_all(options, loaded.model.get());
     if (!options.decode.empty()) return print_decoded(options, loaded.model.get());
 
+    options.use_template |= !options.template_name.empty() || !options.messages.empty() || !options.system.empty();
     std::string text = options.prompt.value_or("");
-    if (!options.prompt && !read_file("-", text)) return EXIT_FAILED;
+    if (!options.prompt && options.messages.empty() && !read_file("-", text)) return EXIT_FAILED;
+    if (options.use_template) return print_conversation(options, loaded.model.get(), text);
     std::vector<llm_token> ids;
     llm_error err = {};
     uint32_t flags = tokenize_flags(options.add_special, options.parse_special);

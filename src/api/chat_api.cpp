@@ -14,12 +14,21 @@ void destroy(llm_chat *chat) {
 
 std::string_view view(llm_string s) { return {s.text ? s.text : "", s.text ? s.length : 0}; }
 
+llm_status check_thinking(int32_t thinking, llm_error *err) {
+    if (thinking >= -1 && thinking <= 1) return LLM_OK;
+    return fail(err, LLM_ERR_ARGUMENT, "thinking is %d; expected -1, 0 or 1", thinking);
+}
+
 llm_status read_chat_options(const llm_chat_options *o, chat_options *out, llm_error *err) {
     LLM_TRY(context_options_read(&o->context, &out->context, err));
     LLM_TRY(read_options(&o->sampler, "llm_sampler_options", &out->sampler, err));
     out->system = view(o->system);
     out->template_name = o->template_name;
+    out->template_source = view(o->template_source);
+    out->tools = view(o->tools);
     out->n_predict = o->n_predict;
+    LLM_TRY(check_thinking(o->thinking, err));
+    out->thinking = o->thinking;
     if (o->n_stops && !o->stops) return fail(err, LLM_ERR_ARGUMENT, "stops is NULL, n_stops is %zu", o->n_stops);
     for (size_t i = 0; i < o->n_stops; i++) out->stops.push_back(view(o->stops[i]));
     return LLM_OK;
@@ -61,6 +70,21 @@ llm_status llm_chat_send(llm_chat *chat, const char *text, size_t length, llm_ev
     });
 }
 
+llm_status llm_chat_add(llm_chat *chat, const char *json, size_t length, llm_error *err) {
+    return api_call(chat, destroy, err, [&] {
+        if (!json) return fail(err, LLM_ERR_ARGUMENT, "json is NULL");
+        return chat_add(chat->c, {json, length}, err);
+    });
+}
+
+llm_status llm_chat_answer(llm_chat *chat, llm_event_callback callback, void *user, llm_result *result,
+                           llm_error *err) {
+    return api_call(chat, destroy, err, [&] {
+        llm_result ignored;
+        return chat_answer(chat->c, callback, user, result ? result : &ignored, err);
+    });
+}
+
 void llm_chat_cancel(llm_chat *chat) {
     if (chat) chat->c->c->cancel.store(true, std::memory_order_relaxed);
 }
@@ -93,7 +117,7 @@ llm_status llm_chat_message(const llm_chat *chat, size_t i, const char **role, l
 }
 
 void llm_chat_usage(const llm_chat *chat, uint32_t *n_used, uint32_t *n_ctx) {
-    if (n_used) *n_used = chat ? (uint32_t)chat->c->ids.size() : 0;
+    if (n_used) *n_used = chat ? (uint32_t)chat->c->said.ids.size() : 0;
     if (n_ctx) *n_ctx = chat ? chat->c->c->n_ctx : 0;
 }
 
@@ -105,6 +129,48 @@ llm_status llm_chat_set_sampler(llm_chat *chat, const llm_sampler_options *optio
         LLM_TRY(sampler_init(&changed, &o, err));
         std::swap(chat->c->s, changed);
         return LLM_OK;
+    });
+}
+
+const char *llm_chat_template_name(size_t index) { return chat_format_name(index); }
+
+llm_status llm_chat_set_template(llm_chat *chat, const char *name, llm_string source, llm_error *err) {
+    return api_call(chat, destroy, err, [&] { return chat_set_template(chat->c, name, view(source), err); });
+}
+
+llm_status llm_chat_set_system(llm_chat *chat, llm_string text, llm_error *err) {
+    return api_call(chat, destroy, err, [&] {
+        chat_set_system(chat->c, view(text));
+        return LLM_OK;
+    });
+}
+
+llm_status llm_chat_set_thinking(llm_chat *chat, int32_t thinking, llm_error *err) {
+    return api_call(chat, destroy, err, [&] {
+        LLM_TRY(check_thinking(thinking, err));
+        chat->c->format.thinking = (signed char)thinking;
+        return LLM_OK;
+    });
+}
+
+llm_string llm_chat_template(const llm_chat *chat, const char **name) {
+    if (name) *name = chat ? chat->c->format.name.c_str() : "";
+    if (!chat) return {"", 0};
+    return {chat->c->format.source.data(), chat->c->format.source.size()};
+}
+
+llm_status llm_chat_tokenize(const llm_model *model, const llm_chat_options *options, const char *json, size_t length,
+                             bool add_generation_prompt, llm_token *ids, size_t capacity, size_t *n_ids,
+                             llm_error *err) {
+    return api_run(err, [&] {
+        if (!model || !json || (!ids && capacity)) return fail(err, LLM_ERR_ARGUMENT, "model, json or ids is NULL");
+        llm_chat_options o;
+        chat_options inner;
+        LLM_TRY(read_options(options, "llm_chat_options", &o, err));
+        LLM_TRY(read_chat_options(&o, &inner, err));
+        std::vector<llm_token> made;
+        LLM_TRY(chat_tokenize(model->m, &inner, {json, length}, add_generation_prompt, &made, err));
+        return api_give(made.data(), made.size(), ids, capacity, n_ids, err);
     });
 }
 

@@ -1,5 +1,4 @@
 #include "api/objects.h"
-#include <string.h>
 
 namespace llm {
 
@@ -11,14 +10,6 @@ llm_status vocab_of(const llm_model *model, const tokenizer **out, llm_error *er
     if (*out) return LLM_OK;
     if (err) *err = model->m->vocab_error;
     return model->m->vocab_error.code;
-}
-
-template <class T> llm_status give(const T *from, size_t n, T *to, size_t capacity, size_t *n_out, llm_error *err) {
-    if (n_out) *n_out = n;
-    size_t fits = n < capacity ? n : capacity;
-    if (fits) memcpy(to, from, fits * sizeof(T));
-    if (n <= capacity) return LLM_OK;
-    return fail(err, LLM_ERR_TOO_SMALL, "the buffer holds %zu; %zu are needed", capacity, n);
 }
 
 } // namespace
@@ -38,7 +29,7 @@ llm_status llm_tokenize(const llm_model *model, const char *text, size_t length,
         options.parse_special = flags & LLM_TOKENIZE_PARSE_SPECIAL;
         std::vector<int32_t> found;
         LLM_TRY(tokenize(vocab, std::string_view(text ? text : "", length), &options, &found, err));
-        return give(found.data(), found.size(), ids, capacity, n_ids, err);
+        return api_give(found.data(), found.size(), ids, capacity, n_ids, err);
     });
 }
 
@@ -50,7 +41,7 @@ llm_status llm_detokenize(const llm_model *model, const llm_token *ids, size_t n
         if ((!ids && n_ids) || (!text && capacity)) return fail(err, LLM_ERR_ARGUMENT, "text or ids is NULL");
         std::string out;
         detokenize(vocab, ids, n_ids, show_control, &out);
-        return give(out.data(), out.size(), text, capacity, length, err);
+        return api_give(out.data(), out.size(), text, capacity, length, err);
     });
 }
 

@@ -2,363 +2,330 @@
 #include "text/utf8.h"
 #include "text/vocab.h"
 #include <algorithm>
-#include <string.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
 
 namespace llm {
 
-// What surrounds the content of a message.
-struct chat_role {
-    const char *role;                     // NULL: all three, the name is written after `before`
-    const char *before, *between, *after; // before [role] between CONTENT after
-    bool begins_turn, ends_turn;          // BOS before it (see chat_format::bos_each_turn); EOS after it
-};
+// ------------------------------------------------------------------ built-in templates
 
-struct chat_row {
+namespace {
+
+struct builtin_template {
     const char *name;
-    const char *needs[2];    // all are in a stored template of this format,
-    const char *excludes[4]; // and none of these, which are of models that say more than the format does
-    const char *tokens[2];   // without a stored template: control tokens that tell the format; NULL: cannot be told
-    chat_role roles[3];      // the first that fits counts; unused ones have before == NULL
-    bool opens_answer;       // the generation prompt is what stands before an assistant's content
-    bool system_in_user;     // the first user message goes on where the system message ended
-    bool bos, bos_each_turn, trim; // where no stored template says otherwise
-    bool trims_system;             // as it does the others
-    // A literal default system message of the stored template stands between these.
-    const char *default_before, *default_after;
+    const char *tokens[2]; // control tokens of a vocabulary that tell it; NULL: cannot be told
+    const char *source;
 };
 
-// clang-format off
-static const chat_row rows[] = {
-    // OpenAI's ChatML, as Qwen, SmolLM2, Hermes and others use it. Phi-4 writes <|im_sep|> instead of the line end.
-    {"chatml", {"<|im_start|>", "<|im_end|>"},
-     {"<|im_sep|>", "## Metadata", "a function calling AI model", "a set of tools you can use"},
+// What messages have any of these roles in any order; others are refused.
+#define KNOWN_ROLES                                                                                                    \
+    "{%- for message in messages %}{%- if message.role not in ['system', 'user', 'assistant'] %}"                      \
+    "{{- raise_exception('message ' ~ loop.index0 ~ ': there is no role \"' ~ message.role ~ '\" in this format') }}"  \
+    "{%- endif %}{%- endfor %}"
+#define SYSTEM_FIRST                                                                                                   \
+    "{%- for message in messages %}{%- if message.role == 'system' and not loop.first %}"                              \
+    "{{- raise_exception('message ' ~ loop.index0 ~ ': a system message stands first in this format') }}"              \
+    "{%- endif %}{%- endfor %}"
+
+const builtin_template builtins[] = {
+    // OpenAI's ChatML, as Qwen, SmolLM2, Hermes and others use it.
+    {"chatml",
      {"<|im_start|>", "<|im_end|>"},
-     {{nullptr, "<|im_start|>", "\n", "<|im_end|>\n", false, false}},
-     true, false, false, false, false, false, "<|im_start|>system", "<|im_end|>"},
-    // Llama 3: https://www.llama.com/docs/model-cards-and-prompt-formats/meta-llama-3/
-    {"llama3", {"<|start_header_id|>", "<|eot_id|>"}, {"{start_tag}", "with access to functions"}, {"<|start_header_id|>", "<|eot_id|>"},
-     {{nullptr, "<|start_header_id|>", "<|end_header_id|>\n\n", "<|eot_id|>", false, false}},
-     true, false, true, false, true, true, nullptr, nullptr},
+     KNOWN_ROLES "{%- for message in messages %}"
+                 "{{- '<|im_start|>' ~ message.role ~ '\\n' ~ message.content ~ '<|im_end|>\\n' }}"
+                 "{%- endfor %}{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"},
+    // https://www.llama.com/docs/model-cards-and-prompt-formats/meta-llama-3/
+    {"llama3",
+     {"<|start_header_id|>", "<|eot_id|>"},
+     KNOWN_ROLES
+     "{{- bos_token }}{%- for message in messages %}"
+     "{{- '<|start_header_id|>' ~ message.role ~ '<|end_header_id|>\\n\\n' ~ message.content | trim ~ '<|eot_id|>' }}"
+     "{%- endfor %}"
+     "{%- if add_generation_prompt %}{{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{%- endif %}"},
     // Gemma 1 to 3: https://ai.google.dev/gemma/docs/core/prompt-structure. The vocabulary tells nothing: that of the
     // pretrained models has the same control tokens.
-    {"gemma", {"<start_of_turn>", "<end_of_turn>"}, {}, {nullptr, nullptr},
-     {{"system", "<start_of_turn>user\n", "", "\n\n", false, false},
-      {"user", "<start_of_turn>user\n", "", "<end_of_turn>\n", false, false},
-      {"assistant", "<start_of_turn>model\n", "", "<end_of_turn>\n", false, false}},
-     true, true, true, false, true, false, nullptr, nullptr},
-    // Llama 2: https://www.llama.com/docs/model-cards-and-prompt-formats/meta-llama-2/
-    {"llama2", {"[INST]", "<<SYS>>"}, {"range(0, messages|length)"}, {nullptr, nullptr},
-     {{"system", "[INST] <<SYS>>\n", "", "\n<</SYS>>\n\n", true, false},
-      {"user", "[INST] ", "", " [/INST]", true, false},
-      {"assistant", " ", "", " ", false, true}},
-     false, true, true, true, true, true, "system_message = ", ""},
+    {"gemma",
+     {nullptr, nullptr},
+     KNOWN_ROLES SYSTEM_FIRST
+     "{{- bos_token }}{%- set say = namespace(first='') %}{%- for message in messages %}"
+     "{%- if message.role == 'system' %}{%- set say.first = message.content ~ '\\n\\n' %}{%- else %}"
+     "{{- '<start_of_turn>' ~ ('model' if message.role == 'assistant' else 'user') ~ '\\n' ~ say.first ~ "
+     "message.content | trim ~ '<end_of_turn>\\n' }}{%- set say.first = '' %}{%- endif %}{%- endfor %}"
+     "{%- if add_generation_prompt %}{{- '<start_of_turn>model\\n' }}{%- endif %}"},
+    // https://www.llama.com/docs/model-cards-and-prompt-formats/meta-llama-2/
+    {"llama2",
+     {nullptr, nullptr},
+     KNOWN_ROLES SYSTEM_FIRST
+     "{%- set say = namespace(first='') %}{%- for message in messages %}{%- if message.role == 'system' %}"
+     "{%- set say.first = '<<SYS>>\\n' ~ message.content | trim ~ '\\n<</SYS>>\\n\\n' %}"
+     "{%- elif message.role == 'user' %}"
+     "{{- bos_token ~ '[INST] ' ~ say.first ~ message.content | trim ~ ' [/INST]' }}{%- set say.first = '' %}"
+     "{%- else %}{{- ' ' ~ message.content | trim ~ ' ' ~ eos_token }}{%- endif %}{%- endfor %}"},
 };
-// clang-format on
 
-const char *chat_format_name(size_t i) { return i < std::size(rows) ? rows[i].name : nullptr; }
-
-// ------------------------------------------------------------------ recognition
-
-static bool has(std::string_view text, const char *part) { return text.find(part) != std::string_view::npos; }
-
-// The generation prompt goes on with "<think>": no built-in format does.
-static bool opens_reasoning(std::string_view text) {
-    size_t prompt = text.rfind("add_generation_prompt");
-    return prompt != std::string_view::npos && has(text.substr(prompt), "<think>\\n'");
-}
-
-static bool fits(const chat_row &row, std::string_view text) {
-    for (const char *part : row.needs)
-        if (!has(text, part)) return false;
-    for (const char *part : row.excludes)
-        if (part && has(text, part)) return false;
-    return !opens_reasoning(text);
-}
-
-static const chat_row *row_of_template(std::string_view text) {
-    for (const chat_row &row : rows)
-        if (fits(row, text)) return &row;
+const builtin_template *builtin_of_name(std::string_view name) {
+    for (const builtin_template &row : builtins)
+        if (name == row.name) return &row;
     return nullptr;
 }
 
-static const chat_row *row_of_vocabulary(const tokenizer *t) {
-    for (const chat_row &row : rows)
+const builtin_template *builtin_of_vocabulary(const tokenizer *t) {
+    for (const builtin_template &row : builtins)
         if (row.tokens[0] && tokenizer_is_control(t, tokenizer_find(t, row.tokens[0])) &&
             tokenizer_is_control(t, tokenizer_find(t, row.tokens[1])))
             return &row;
     return nullptr;
 }
 
-static const chat_row *row_of_name(std::string_view name) {
-    for (const chat_row &row : rows)
-        if (name == row.name) return &row;
-    return nullptr;
-}
-
-// The value of a literal that starts after its opening quote; false when it does not end in `close` before it ends.
-// Escapes are those of Jinja string literals.
-static bool read_literal(std::string_view text, char quote, std::string_view close, std::string *out) {
-    out->clear();
-    for (size_t at = 0; at < text.size(); at++) {
-        bool ends = text[at] == quote;
-        if (close.empty() ? ends : text.substr(at, close.size()) == close) return true;
-        if (ends) return false;
-        if (text[at] != '\\' || at + 1 == text.size()) {
-            out->push_back(text[at]);
-            continue;
-        }
-        at++;
-        out->push_back(text[at] == 'n' ? '\n' : text[at] == 't' ? '\t' : text[at]);
-    }
-    return false;
-}
-
-// A system message written out in the template, like "You are a helpful AI assistant named SmolLM, ...".
-static std::string find_default_system(const chat_row *row, std::string_view text) {
-    std::string value;
-    if (!row->default_before) return value;
-    std::string_view before = row->default_before, close = row->default_after;
-    for (size_t at = 0; (at = text.find(before, at)) != std::string_view::npos; at++) {
-        bool in_literal = !close.empty(); // the mark stands inside of the literal, else before it
-        size_t quote_at = in_literal ? at - 1 : at + before.size();
-        if (quote_at >= text.size() || (text[quote_at] != '\'' && text[quote_at] != '"')) continue;
-        size_t begin = in_literal ? at + before.size() : quote_at + 1;
-        if (!read_literal(text.substr(begin), text[quote_at], close, &value)) continue;
-        if (in_literal && value.substr(0, 1) == "\n") value.erase(0, 1); // ends the line of the role
-        if (!value.empty()) return value;
-    }
-    return {};
-}
-
-// Llama 3.1 and 3.2 begin every system message with two dates. The templates know a date to use where there is no
-// clock; a rendering that changes every day would make conversations irreproducible.
-static std::string find_system_intro(std::string_view text) {
-    const char *cutting = "Cutting Knowledge Date: ", *today = "Today Date: ", *literal = "date_string = \"";
-    size_t at = text.find(cutting), date_at = text.find(literal);
-    if (at == std::string_view::npos || date_at == std::string_view::npos || !has(text, today)) return {};
-    std::string knowledge, date;
-    date_at += strlen(literal);
-    if (!read_literal(text.substr(at), '"', "", &knowledge) || !read_literal(text.substr(date_at), '"', "", &date))
-        return {};
-    return knowledge + today + date + "\n\n";
-}
-
-static void read_template(chat_format *f, std::string_view text) {
-    f->bos = has(text, "bos_token");
-    f->bos_each_turn = f->row->bos_each_turn && has(text, "bos_token + '[INST]");
-    f->trim = f->row->trim && (has(text, "trim") || has(text, "strip()"));
-    f->drops_reasoning = has(text, "split('</think>')") || has(text, "split(\"</think>\")");
-    f->refuses_system = has(text, "System role not supported");
-    f->default_system = find_default_system(f->row, text);
-    f->system_intro = find_system_intro(text);
-}
-
-static std::string names_of_formats() {
+std::string names_of_builtins() {
     std::string all;
-    for (const chat_row &row : rows) all += (all.empty() ? "" : ", ") + std::string(row.name);
+    for (const builtin_template &row : builtins) all += (all.empty() ? "" : ", ") + std::string(row.name);
     return all;
 }
 
-llm_status chat_format_find(const char *name, const char *stored_template, const tokenizer *t, chat_format *out,
-                            llm_error *err) {
-    std::string_view text = stored_template ? stored_template : "";
-    const chat_row *stored = row_of_template(text);
-    const chat_row *row = name ? row_of_name(name) : text.empty() ? row_of_vocabulary(t) : stored;
-    if (!row && name)
-        return fail(err, LLM_ERR_TEMPLATE, "chat format \"%s\" is not known; there are %s", name,
-                    names_of_formats().c_str());
-    if (!row)
-        return fail(err, LLM_ERR_TEMPLATE, "the model's %s; name one of %s",
-                    text.empty() ? "file stores no chat template and its vocabulary does not tell one"
-                                 : "chat template is none of the built-in formats",
-                    names_of_formats().c_str());
-    *out = chat_format();
-    out->row = row;
-    out->bos = row->bos;
-    out->bos_each_turn = row->bos_each_turn;
-    out->trim = row->trim;
-    if (row == stored) read_template(out, text);
-    out->bos |= tokenizer_adds_bos(t);
+std::string token_text(const tokenizer *t, int32_t id) {
+    return id < 0 || size_t(id) >= t->texts.size() ? std::string() : std::string(t->texts[size_t(id)]);
+}
+
+// `whose`: how the sentence of an error begins.
+llm_status compile(std::string_view source, const char *whose, chat_format *out, llm_error *err) {
+    jinja_handle compiled;
+    llm_error inner = {};
+    const llm_status status = jinja_compile(source, &compiled, nullptr, &inner);
+    if (status != LLM_OK)
+        return fail(err, status, "%s cannot be used: %s; another can be given, or one of %s", whose, inner.message,
+                    names_of_builtins().c_str());
+    out->compiled = std::move(compiled);
+    out->source = source;
     return LLM_OK;
+}
+
+llm_status use_builtin(const builtin_template *row, chat_format *out, llm_error *err) {
+    LLM_TRY(compile(row->source, "the built-in template", out, err));
+    out->name = row->name;
+    return LLM_OK;
+}
+
+} // namespace
+
+const char *chat_format_name(size_t i) { return i < std::size(builtins) ? builtins[i].name : nullptr; }
+
+llm_status chat_format_find(const chat_template_choice *choice, const tokenizer *t, chat_format *out, llm_error *err) {
+    *out = chat_format();
+    out->bos = token_text(t, t->special.bos);
+    out->eos = token_text(t, t->special.eos);
+    if (!choice->source.empty()) return compile(choice->source, "the given template", out, err);
+    const bool by_name = choice->name && *choice->name;
+    const bool stored = !by_name && choice->stored && *choice->stored;
+    if (stored) return compile(choice->stored, "the model's chat template", out, err);
+    const builtin_template *row = by_name ? builtin_of_name(choice->name) : builtin_of_vocabulary(t);
+    if (row) return use_builtin(row, out, err);
+    if (by_name)
+        return fail(err, LLM_ERR_TEMPLATE, "chat template \"%s\" is not known; there are %s", choice->name,
+                    names_of_builtins().c_str());
+    return fail(err, LLM_ERR_TEMPLATE,
+                "the model's file stores no chat template and its vocabulary does not tell one; name one of %s",
+                names_of_builtins().c_str());
 }
 
 // ------------------------------------------------------------------ rendering
 
-static bool is_white_space(uint32_t c) { // as Python's str.strip, which templates call
-    return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-           (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
+namespace {
 
-static std::string_view trimmed(std::string_view text) {
-    const char *first = nullptr, *last = nullptr, *end = text.data() + text.size();
+std::string well_formed(std::string_view text) {
+    std::string out;
+    const char *end = text.data() + text.size();
     for (const char *at = text.data(); at != end;) {
-        utf8_char c = utf8_next(at, end);
-        bool white = c.well_formed && is_white_space(c.code);
-        if (!white && !first) first = at;
+        const utf8_char c = utf8_next(at, end);
+        if (c.well_formed)
+            out.append(at, c.n);
+        else
+            out.append("\xEF\xBF\xBD");
         at += c.n;
-        if (!white) last = at;
     }
-    return first ? std::string_view(first, size_t(last - first)) : std::string_view();
+    return out;
 }
 
-std::string_view chat_kept_answer(const chat_format *format, std::string_view answer) {
-    const std::string_view mark = "</think>";
-    size_t at = format->drops_reasoning ? answer.rfind(mark) : std::string_view::npos;
-    if (at == std::string_view::npos) return answer;
-    answer.remove_prefix(std::min(answer.find_first_not_of('\n', at + mark.size()), answer.size()));
-    return answer;
+using json_text = rapidjson::Writer<rapidjson::StringBuffer>;
+
+void write_string(json_text &json, std::string_view text) {
+    const std::string clean = well_formed(text);
+    json.String(clean.data(), rapidjson::SizeType(clean.size()));
+}
+void write_raw(json_text &json, std::string_view value, rapidjson::Type type) {
+    json.RawValue(value.data(), value.size(), type);
 }
 
-static const chat_role *find_role(const chat_row *row, std::string_view name) {
-    if (name != "system" && name != "user" && name != "assistant") return nullptr;
-    for (const chat_role &role : row->roles)
-        if (role.before && (!role.role || name == role.role)) return &role;
-    return nullptr;
+void write_message(json_text &json, const chat_message &message) {
+    if (!message.json.empty()) return write_raw(json, message.json, rapidjson::kObjectType);
+    json.StartObject();
+    json.Key("role");
+    write_string(json, message.role);
+    json.Key("content");
+    write_string(json, message.content);
+    json.EndObject();
 }
 
-static void add(std::vector<chat_segment> *out, chat_segment::kind_t kind, std::string_view text) {
-    if (!text.empty()) out->push_back({kind, std::string(text)});
-}
-
-static void begin_message(const chat_role *role, std::string_view name, std::vector<chat_segment> *out) {
-    add(out, chat_segment::scaffolding, role->before);
-    if (!role->role) add(out, chat_segment::content, name);
-    add(out, chat_segment::scaffolding, role->between);
-}
-
-static void end_message(const chat_role *role, std::vector<chat_segment> *out) {
-    add(out, chat_segment::scaffolding, role->after);
-    if (role->ends_turn) out->push_back({chat_segment::eos, {}});
-}
-
-static void render_system(const chat_role *role, std::string_view intro, std::string_view content,
-                          std::vector<chat_segment> *out) {
-    begin_message(role, "system", out);
-    add(out, chat_segment::content, intro);
-    add(out, chat_segment::content, content);
-    end_message(role, out);
-}
-
-// Whether a system message stands directly before message k, written or implied.
-static bool follows_system(const chat_format *f, const chat_message *messages, size_t k) {
-    return k > 0 ? messages[k - 1].role == "system" : !f->default_system.empty();
-}
-
-static llm_status render_message(const chat_format *f, const chat_message *messages, size_t k,
-                                 std::vector<chat_segment> *out, llm_error *err) {
-    const chat_message &message = messages[k];
-    const chat_role *role = find_role(f->row, message.role);
-    bool system = message.role == "system";
-    if (!role || (system && (f->refuses_system || (f->row->system_in_user && k > 0))))
-        return fail(err, LLM_ERR_TEMPLATE, "message %zu: the chat format %s has no role \"%.*s\" there", k,
-                    f->row->name, int(message.role.size()), message.role.data());
-    std::string_view content = message.content;
-    if (message.role == "assistant") content = chat_kept_answer(f, content);
-    if (f->trim && (!system || f->row->trims_system)) content = trimmed(content);
-    bool goes_on = f->row->system_in_user && message.role == "user" && follows_system(f, messages, k);
-    if (role->begins_turn && f->bos_each_turn && k > 0 && !goes_on) out->push_back({chat_segment::bos, {}});
-    if (system) {
-        render_system(role, k == 0 ? std::string_view(f->system_intro) : std::string_view(), content, out);
-        return LLM_OK;
+std::string variables_of(const chat_format *f, const chat_message *messages, size_t n, bool add_generation_prompt) {
+    rapidjson::StringBuffer buffer;
+    json_text json(buffer);
+    json.StartObject();
+    json.Key("messages");
+    json.StartArray();
+    for (size_t i = 0; i < n; i++) write_message(json, messages[i]);
+    json.EndArray();
+    json.Key("add_generation_prompt");
+    json.Bool(add_generation_prompt);
+    json.Key("bos_token");
+    write_string(json, f->bos);
+    json.Key("eos_token");
+    write_string(json, f->eos);
+    if (!f->tools.empty()) {
+        json.Key("tools");
+        write_raw(json, f->tools, rapidjson::kArrayType);
     }
-    if (!goes_on) begin_message(role, message.role, out);
-    add(out, chat_segment::content, content);
-    end_message(role, out);
-    return LLM_OK;
+    if (f->thinking) {
+        json.Key("enable_thinking");
+        json.Bool(f->thinking > 0);
+    }
+    json.EndObject();
+    return {buffer.GetString(), buffer.GetSize()};
 }
 
-llm_status chat_render(const chat_format *f, const chat_message *messages, size_t n, size_t from,
-                       bool add_generation_prompt, std::vector<chat_segment> *out, llm_error *err) {
-    size_t n_before = out->size();
-    if (from == 0) {
-        if (f->bos) out->push_back({chat_segment::bos, {}});
-        bool implied = !f->default_system.empty() || !f->system_intro.empty();
-        if (implied && (n == 0 || messages[0].role != "system"))
-            render_system(find_role(f->row, "system"), f->system_intro, f->default_system, out);
+// Control tokens within text[begin, end), which the template wrote.
+void find_controls(const tokenizer *t, std::string_view text, size_t begin, size_t end,
+                   std::vector<chat_control> *out) {
+    const std::string_view part = text.substr(0, end);
+    for (size_t at = begin; at < end;) {
+        const added_match match = added_tokens_find(t->added, part, at, true);
+        if (match.id < 0) return;
+        // User-defined tokens are recognised wherever they stand: the tokenizer finds them.
+        if (tokenizer_is_control(t, match.id)) out->push_back({match.at, match.n, match.id});
+        at = match.at + match.n;
     }
-    for (size_t k = from; k < n; k++) {
-        llm_status status = render_message(f, messages, k, out, err);
-        if (status != LLM_OK) {
-            out->resize(n_before);
-            return status;
-        }
+}
+
+void find_all_controls(const tokenizer *t, std::string_view text, std::string_view marks,
+                       std::vector<chat_control> *out) {
+    for (size_t at = 0; at < text.size();) {
+        size_t end = at;
+        const bool given = !marks.empty() && marks[at];
+        while (end < text.size() && (!marks.empty() && marks[end]) == given) end++;
+        if (!given) find_controls(t, text, at, end, out);
+        at = end;
     }
-    if (add_generation_prompt && f->row->opens_answer) begin_message(find_role(f->row, "assistant"), "assistant", out);
+}
+
+} // namespace
+
+llm_status chat_render(const chat_format *f, const tokenizer *t, const chat_message *messages, size_t n,
+                       bool add_generation_prompt, chat_rendering *out, llm_error *err) {
+    const jinja_time now = jinja_time_now();
+    jinja_result result;
+    LLM_TRY(jinja_render(f->compiled.get(), variables_of(f, messages, n, add_generation_prompt), &now, nullptr, &result,
+                         nullptr, err));
+    out->controls.clear();
+    find_all_controls(t, result.text, result.marks, &out->controls);
+    out->text = std::move(result.text);
     return LLM_OK;
 }
 
 // ------------------------------------------------------------------ ids
 
 namespace {
-// Collects text up to the next control token and tokenizes it as a whole.
-struct encoder {
-    const tokenizer *t;
-    std::vector<int32_t> *ids;
-    llm_error *err;
-    std::string plain;
-    bool continues; // the text collected next goes on a text before it
-};
+
+bool begins_with_bos(const tokenizer *t, const chat_rendering *r) {
+    return !r->controls.empty() && r->controls[0].at == 0 && r->controls[0].id == t->special.bos;
+}
+
+llm_status encode_text(const tokenizer *t, std::string_view text, bool continues, std::vector<int32_t> *ids,
+                       llm_error *err) {
+    tokenize_options options;
+    options.continues = continues;
+    return text.empty() ? LLM_OK : tokenize(t, text, &options, ids, err);
+}
+
 } // namespace
 
-static llm_status flush(encoder *e) {
-    tokenize_options options;
-    options.continues = e->continues;
-    if (!e->plain.empty()) LLM_TRY(tokenize(e->t, e->plain, &options, e->ids, e->err));
-    e->plain.clear();
-    return LLM_OK;
-}
-
-static llm_status push_control(encoder *e, int32_t id) {
-    LLM_TRY(flush(e));
-    if (id >= 0) e->ids->push_back(id);
-    e->continues = false;
-    return LLM_OK;
-}
-
-static llm_status push_scaffolding(encoder *e, std::string_view text) {
-    for (size_t at = 0; at < text.size();) {
-        added_match match = added_tokens_find(e->t->added, text, at, true);
-        e->plain.append(text.substr(at, match.at - at));
-        if (match.id < 0) break;
-        LLM_TRY(push_control(e, match.id));
-        at = match.at + match.n;
+llm_status chat_encode(const tokenizer *t, const chat_rendering *r, const chat_boundary *from,
+                       std::vector<int32_t> *ids, std::vector<chat_boundary> *boundaries, llm_error *err) {
+    const size_t n_before = ids->size();
+    size_t at = from->at;
+    bool continues = from->joined;
+    std::vector<chat_boundary> found;
+    if (at == 0 && tokenizer_adds_bos(t) && t->special.bos >= 0 && !begins_with_bos(t, r))
+        ids->push_back(t->special.bos);
+    llm_status status = LLM_OK;
+    for (const chat_control &control : r->controls) {
+        if (control.at < at || status != LLM_OK) continue;
+        status = encode_text(t, std::string_view(r->text).substr(at, control.at - at), continues, ids, err);
+        ids->push_back(control.id);
+        at = control.at + control.n;
+        continues = false;
+        found.push_back({at, ids->size(), false});
     }
+    if (status == LLM_OK) status = encode_text(t, std::string_view(r->text).substr(at), continues, ids, err);
+    if (status != LLM_OK) return ids->resize(n_before), status;
+    boundaries->insert(boundaries->end(), found.begin(), found.end());
     return LLM_OK;
 }
 
-static llm_status encode_segments(encoder *e, const std::vector<chat_segment> &segments) {
-    for (const chat_segment &segment : segments) switch (segment.kind) {
-        case chat_segment::content: e->plain.append(segment.text); break;
-        case chat_segment::scaffolding: LLM_TRY(push_scaffolding(e, segment.text)); break;
-        case chat_segment::bos: LLM_TRY(push_control(e, e->t->special.bos)); break;
-        case chat_segment::eos: LLM_TRY(push_control(e, e->t->special.eos)); break;
+// ------------------------------------------------------------------ transcripts
+
+static void add_boundary(chat_transcript *c, bool joined) {
+    c->boundaries.push_back({c->said.text.size(), c->ids.size(), joined});
+}
+
+void chat_transcript_add(chat_transcript *c, const tokenizer *t, const int32_t *ids, size_t n) {
+    add_boundary(c, true);
+    for (size_t i = 0; i < n; i++) {
+        const bool control = tokenizer_is_control(t, ids[i]);
+        const std::string_view piece = tokenizer_piece(t, ids[i], true);
+        if (control) {
+            add_boundary(c, true);
+            c->said.controls.push_back({c->said.text.size(), piece.size(), ids[i]});
         }
-    return flush(e);
+        c->said.text.append(piece);
+        c->ids.push_back(ids[i]);
+        if (control) add_boundary(c, false);
+    }
+    add_boundary(c, true);
 }
 
-llm_status chat_encode(const tokenizer *t, const chat_format *format, const chat_message *messages, size_t n,
-                       size_t from, bool add_generation_prompt, std::vector<int32_t> *ids, llm_error *err) {
-    std::vector<chat_segment> segments;
-    LLM_TRY(chat_render(format, messages, n, from, add_generation_prompt, &segments, err));
-    size_t n_before = ids->size();
-    encoder e{t, ids, err, {}, from > 0};
-    llm_status status = encode_segments(&e, segments);
-    if (status != LLM_OK) ids->resize(n_before);
-    return status;
+namespace {
+
+size_t common_length(std::string_view a, std::string_view b) {
+    const size_t n = std::min(a.size(), b.size());
+    return size_t(std::mismatch(a.begin(), a.begin() + ptrdiff_t(n), b.begin()).first - a.begin());
 }
 
-llm_status chat_close_answer(const tokenizer *t, const chat_format *format, int32_t last_id, std::vector<int32_t> *ids,
-                             llm_error *err) {
-    std::vector<chat_segment> segments;
-    end_message(find_role(format->row, "assistant"), &segments);
-    std::vector<int32_t> end;
-    encoder e{t, &end, err, {}, true};
-    LLM_TRY(encode_segments(&e, segments));
-    size_t first = 0;
-    if (tokenizer_is_eog(t, last_id))
-        while (first < end.size() && !tokenizer_is_control(t, end[first])) first++;
-    if (first < end.size() && tokenizer_is_eog(t, last_id)) first++;
-    ids->insert(ids->end(), end.begin() + ptrdiff_t(first), end.end());
+// Whether both have the same control tokens before `at`, and none lies across it.
+bool same_controls(const std::vector<chat_control> &a, const std::vector<chat_control> &b, size_t at) {
+    size_t i = 0;
+    for (; i < a.size() && a[i].at < at; i++) {
+        if (a[i].at + a[i].n > at || i >= b.size()) return false;
+        if (a[i].at != b[i].at || a[i].n != b[i].n || a[i].id != b[i].id) return false;
+    }
+    return i >= b.size() || b[i].at >= at;
+}
+
+} // namespace
+
+llm_status chat_transcript_make(const tokenizer *t, chat_rendering rendering, const chat_transcript *before,
+                                chat_transcript *out, size_t *n_same, llm_error *err) {
+    const size_t common = common_length(before->said.text, rendering.text);
+    size_t kept = before->boundaries.size();
+    while (kept && (before->boundaries[kept - 1].at > common ||
+                    !same_controls(before->said.controls, rendering.controls, before->boundaries[kept - 1].at)))
+        kept--;
+    const chat_boundary from = kept ? before->boundaries[kept - 1] : chat_boundary{0, 0, false};
+    chat_transcript made;
+    made.ids.assign(before->ids.begin(), before->ids.begin() + ptrdiff_t(from.n_ids));
+    made.boundaries.assign(before->boundaries.begin(), before->boundaries.begin() + ptrdiff_t(kept));
+    LLM_TRY(chat_encode(t, &rendering, &from, &made.ids, &made.boundaries, err));
+    made.said = std::move(rendering);
+    *n_same = from.n_ids;
+    *out = std::move(made);
     return LLM_OK;
 }
 

@@ -88,6 +88,52 @@ class Pipes(unittest.TestCase):
                 usage.append(json.loads(result.stdout.splitlines()[-1])["usage"]["prompt"])
             self.assertGreater(usage[1], usage[0])
 
+    def test_templates(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def write(name, text):
+                path = os.path.join(folder, name)
+                with open(path, "w") as file:
+                    file.write(text)
+                return path
+            tools = write("tools.json", '[{"type": "function", "function": {"name": "sum"}}]')
+            shout = write("shout.jinja", "{% for m in messages %}{{ m.content | upper }}|{% endfor %}"
+                                         "{% if tools %}{{ tools[0].function.name }}{% endif %}")
+            result = chat("-n", "4", "--template", shout, "--tools", tools, "-p", "hello")
+            self.assertEqual(0, result.returncode, result.stderr)
+            commands = f"/template {shout}\n/template\n/system be kind\n/think off\nhello\n/system\nagain\n"
+            result = chat("-n", "4", stdin=commands.encode())
+            self.assertEqual(0, result.returncode, result.stderr)
+            self.assertIn(b"upper", result.stderr)
+            self.assertIn(b"system message changed", result.stderr)
+            self.assert_failed(chat("--template", "vicuna", "-p", "x"), 1, "vicuna", "chatml")
+            self.assert_failed(chat("--template", write("bad.jinja", "\n{% if %}"), "-p", "x"), 1, "line 2")
+            self.assert_failed(chat("--template", write("no.jinja", "{{ raise_exception('not so') }}"), "-p", "x"), 1,
+                               "not so")
+            self.assert_failed(chat("--tools", write("no.json", "{"), "-p", "x"), 2, "tools", "JSON")
+            self.assert_failed(chat("--think", "maybe", "-p", "x"), 2)
+            for command, word in (("/think maybe", b"on or off"), ("/template vicuna", b"vicuna")):
+                result = chat(stdin=command.encode())
+                self.assertIn(word, result.stderr)
+
+    def test_tokenize_shows_the_conversation(self):
+        model = program.chat_model()[:2]
+
+        def ids(*args, stdin=b""):
+            result = run("tokenize", *model, "--json", *args, stdin=stdin)
+            self.assertEqual(0, result.returncode, result.stderr)
+            return json.loads(result.stdout)["ids"]
+        plain = ids("--chat-template", "chatml", "-p", "hi")
+        self.assertEqual(plain, ids("--chat-template", "chatml", stdin=b"hi"))
+        self.assertGreater(len(ids("--chat-template", "chatml", "--system", "be kind", "-p", "hi")), len(plain))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "messages.json")
+            with open(path, "w") as file:
+                json.dump([{"role": "user", "content": "hi"}], file)
+            self.assertEqual(plain, ids("--chat-template", "chatml", "--messages", path))
+            with open(path, "w") as file:
+                file.write("[{}]")
+            self.assert_failed(run("tokenize", *model, "--chat-template", "chatml", "--messages", path), 2, "role")
+
     def test_pack(self):
         model = program.chat_model()[1]
         with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,7 @@
 // Conversations with a model whose answers are known: it has no attention, and each token is followed by the one that a
 // script says.
 #include "run/chat.h"
+#include <algorithm>
 #include "run/library.h"
 #include "temporary.h"
 #include "text/byte_letters.h"
@@ -103,15 +104,24 @@ struct conversation {
         return result;
     }
     ids rendered(const std::vector<chat_message> &messages, bool prompt) {
-        std::vector<llm_token> out;
+        chat_rendering r;
         llm_error err = {};
-        expect_ok(chat_encode(m->vocab, &c->format, messages.data(), messages.size(), 0, prompt, &out, &err), err);
+        expect_ok(chat_render(&c->format, m->vocab, messages.data(), messages.size(), prompt, &r, &err), err);
+        std::vector<llm_token> out;
+        std::vector<chat_boundary> boundaries;
+        const chat_boundary start = {0, 0, false};
+        expect_ok(chat_encode(m->vocab, &r, &start, &out, &boundaries, &err), err);
         return out;
     }
 };
 
-const char plain[] = "<|im_start|><|im_end|>";
-const char dropping[] = "<|im_start|><|im_end|>{% set content = content.split('</think>')[-1].lstrip('\\n') %}";
+#define CHATML(content)                                                                                                \
+    "{%- for message in messages %}{%- set content = " content " %}"                                                   \
+    "{{- '<|im_start|>' + message.role + '\n' + content + '<|im_end|>\n' }}{%- endfor %}"                              \
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}"
+
+const char plain[] = CHATML("message.content");
+const char dropping[] = CHATML("message.content.split('</think>')[-1].lstrip('\n')");
 const std::vector<int32_t> thoughtful = {'\n', THINK_BEGIN, 'x', THINK_END, 'b', IM_END};
 const char answer[] = "<think>x</think>b";
 
@@ -133,11 +143,9 @@ TEST_CASE("the model reads earlier answers without their reasoning where its tem
         CHECK(talk.c->messages.back().content == answer);
         CHECK(result.n_prompt == prompt.size());
         CHECK(result.n_generated == 5);
-        CHECK(result.n_used == prompt.size());
-        messages.push_back({"assistant", "b"});
-        CHECK(talk.c->ids == talk.rendered(messages, false));
-        // What the sequence holds is the beginning of that: the prompt up to where the answer began.
-        CHECK(talk.c->c->kv.sequences[0].n == prompt.size());
+        CHECK(talk.c->said.ids.size() == prompt.size() + 5);
+        // The sequence keeps the conversation up to where the answer before began.
+        CHECK(result.n_cached == (turn ? talk.rendered({messages.begin(), messages.end() - 2}, true).size() : 0));
     }
 }
 
@@ -148,4 +156,80 @@ TEST_CASE("where the template keeps reasoning nothing is read twice", "[chat]") 
     uint32_t n = talk.c->c->kv.sequences[0].n;
     CHECK(talk.send("hi").n_cached == n);
     CHECK(talk.c->messages.back().content == answer);
+}
+
+TEST_CASE("a conversation is read again from where its template or its messages make it differ", "[chat]") {
+    temporary_folder folder;
+    conversation talk(scripted_model(folder, thoughtful, plain));
+    llm_error err = {};
+    talk.send("hi");
+    talk.send("ho");
+    const ids before = talk.c->said.ids;
+    expect_ok(chat_set_template(talk.c, nullptr, dropping, &err), err);
+    const llm_result third = talk.send("he");
+    CHECK(third.n_cached == talk.rendered({{"user", "hi"}}, true).size());
+    CHECK(third.n_prompt ==
+          talk.rendered({{"user", "hi"}, {"assistant", "b"}, {"user", "ho"}, {"assistant", "b"}, {"user", "he"}}, true)
+              .size());
+    chat_set_system(talk.c, "be kind");
+    CHECK(talk.send("ha").n_cached == 1); // the first control token
+    CHECK(talk.c->messages.front().content == "be kind");
+    size_t n_dropped = 0;
+    expect_ok(chat_drop_oldest(talk.c, 2, &n_dropped, &err), err);
+    CHECK(n_dropped == 2);
+    CHECK(talk.send("hu").n_prompt == talk.rendered({{"system", "be kind"},
+                                                     {"user", "he"},
+                                                     {"assistant", "b"},
+                                                     {"user", "ha"},
+                                                     {"assistant", "b"},
+                                                     {"user", "hu"}},
+                                                    true)
+                                          .size());
+}
+
+TEST_CASE("a template that refuses leaves the conversation as it was", "[chat]") {
+    temporary_folder folder;
+    conversation talk(scripted_model(folder, thoughtful,
+                                     "{% if messages|length > 2 %}{{ raise_exception('only one turn') }}{% endif %}"
+                                     "<|im_start|>{{ messages[0].content }}<|im_end|>\n"));
+    talk.send("hi");
+    const ids before = talk.c->said.ids;
+    llm_result result = {};
+    llm_error err = {};
+    CHECK(chat_send(talk.c, "again", nullptr, nullptr, &result, &err) == LLM_ERR_TEMPLATE);
+    CHECK(std::string(err.message).find("only one turn") != std::string::npos);
+    CHECK(talk.c->messages.size() == 2);
+    CHECK(talk.c->said.ids == before);
+    chat_format format = talk.c->format;
+    CHECK(chat_set_template(talk.c, nullptr, "{% if %}", &err) == LLM_ERR_TEMPLATE);
+    CHECK(talk.c->format.source == format.source);
+    CHECK(chat_set_template(talk.c, "vicuna", "", &err) == LLM_ERR_TEMPLATE);
+}
+
+TEST_CASE("messages come as JSON with all that a template reads", "[chat]") {
+    temporary_folder folder;
+    conversation talk(scripted_model(folder, thoughtful,
+                                     "{% for m in messages %}<|im_start|>{{ m.role }}{% if m.tool_calls %}"
+                                     "{{ m.tool_calls | tojson }}{% endif %}{{ m.content if m.content is string else "
+                                     "m.content[0].text if m.content else '' }}<|im_end|>{% endfor %}\n"));
+    llm_error err = {};
+    const char *good = R"([{"role":"user","content":[{"type":"text","text":"<|im_end|>"}]},
+                           {"role":"assistant","content":null,"tool_calls":[{"id":1e300,"n":12345678901234567890123}]},
+                           {"role":"tool","content":"4"}])";
+    expect_ok(chat_add(talk.c, good, &err), err);
+    REQUIRE(talk.c->messages.size() == 3);
+    llm_result result = {};
+    expect_ok(chat_answer(talk.c, nullptr, nullptr, &result, &err), err);
+    CHECK(talk.c->said.said.text.find("12345678901234567890123") != std::string::npos);
+    CHECK(std::count(talk.c->said.ids.begin(), talk.c->said.ids.end(), (llm_token)IM_START) == 3);
+    CHECK(talk.c->messages.size() == 4);
+    for (const char *bad :
+         {"", "x", "[1]", "{}", "[{\"role\":1}]", "{\"role\":\"user\"", "{\"role\":\"\"}", "\"role\""}) {
+        INFO(bad);
+        CHECK(chat_add(talk.c, bad, &err) == LLM_ERR_ARGUMENT);
+        CHECK(talk.c->messages.size() == 4);
+    }
+    CHECK(chat_add(talk.c, std::string(100000, '['), &err) == LLM_ERR_ARGUMENT);
+    CHECK(chat_add(talk.c, "{\"role\":\"user\",\"content\":" + std::string(70, '[') + std::string(70, ']') + "}",
+                   &err) == LLM_ERR_ARGUMENT);
 }

@@ -9,31 +9,38 @@ using namespace text_test;
 static chat_format find_format(const tokenizer *t, const char *name, const std::string &stored) {
     chat_format format;
     llm_error err{};
-    llm_status status = chat_format_find(name, stored.empty() ? nullptr : stored.c_str(), t, &format, &err);
+    chat_template_choice choice;
+    choice.name = name;
+    choice.stored = stored.empty() ? nullptr : stored.c_str();
+    llm_status status = chat_format_find(&choice, t, &format, &err);
     INFO(err.message);
     REQUIRE(status == LLM_OK);
     return format;
 }
 
-static std::string render(const chat_format &format, const std::vector<chat_message> &messages, bool prompt = true,
-                          const std::string &bos = "<s>", const std::string &eos = "</s>") {
-    std::vector<chat_segment> segments;
+static std::string render(const tokenizer *t, chat_format format, const std::vector<chat_message> &messages,
+                          bool prompt = true) {
+    if (format.bos.empty() || format.bos[0] != '<') format.bos = "<s>";
+    if (format.eos.empty() || format.eos[0] != '<') format.eos = "</s>";
+    chat_rendering r;
     llm_error err{};
-    if (chat_render(&format, messages.data(), messages.size(), 0, prompt, &segments, &err) != LLM_OK)
+    if (chat_render(&format, t, messages.data(), messages.size(), prompt, &r, &err) != LLM_OK)
         return std::string("ERROR: ") + err.message;
-    std::string text;
-    for (const chat_segment &s : segments)
-        text += s.kind == chat_segment::bos ? bos : s.kind == chat_segment::eos ? eos : s.text;
-    return text;
+    return r.text;
 }
 
 static std::vector<int32_t> chat_ids(const tokenizer *t, const chat_format &format,
-                                     const std::vector<chat_message> &messages, size_t from = 0, bool prompt = true) {
-    std::vector<int32_t> ids;
+                                     const std::vector<chat_message> &messages, bool prompt = true) {
+    chat_rendering r;
     llm_error err{};
-    llm_status status = chat_encode(t, &format, messages.data(), messages.size(), from, prompt, &ids, &err);
+    std::vector<int32_t> ids;
+    std::vector<chat_boundary> boundaries;
+    const chat_boundary start = {0, 0, false};
+    llm_status status = chat_render(&format, t, messages.data(), messages.size(), prompt, &r, &err);
+    if (status == LLM_OK) status = chat_encode(t, &r, &start, &ids, &boundaries, &err);
     INFO(err.message);
     REQUIRE(status == LLM_OK);
+    for (const chat_boundary &b : boundaries) REQUIRE((b.at <= r.text.size() && b.n_ids <= ids.size()));
     return ids;
 }
 
@@ -50,138 +57,64 @@ static tokenizer_ptr tiny_chat_vocabulary(bool add_bos = false) {
                                    add_bos ? "llama-bpe" : "gpt-2"));
 }
 
-TEST_CASE("chat formats render as their models expect", "[text]") {
+TEST_CASE("built-in chat templates render as their models expect", "[text]") {
     tokenizer_ptr t = load_tokenizer(tiny_bpe({}));
     std::vector<chat_message> chat{{"system", "Be kind."}, {"user", " Hi "}, {"assistant", "Yes?"}, {"user", "Bye"}};
     std::vector<chat_message> bare{{"user", " Hi "}};
-    CHECK(render(find_format(t.get(), "chatml", ""), chat) ==
+    auto rendered = [&](const char *name, const std::vector<chat_message> &messages, bool prompt = true) {
+        return render(t.get(), find_format(t.get(), name, ""), messages, prompt);
+    };
+    CHECK(rendered("chatml", chat) ==
           "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\nYes?"
           "<|im_end|>\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n");
-    CHECK(render(find_format(t.get(), "chatml", ""), bare, false) == "<|im_start|>user\n Hi <|im_end|>\n");
-    CHECK(render(find_format(t.get(), "llama3", ""), chat) ==
+    CHECK(rendered("chatml", bare, false) == "<|im_start|>user\n Hi <|im_end|>\n");
+    CHECK(rendered("llama3", chat) ==
           "<s><|start_header_id|>system<|end_header_id|>\n\nBe kind.<|eot_id|><|start_header_id|>user<|end_header_id|>"
           "\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nYes?<|eot_id|><|start_header_id|>user"
           "<|end_header_id|>\n\nBye<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
-    CHECK(render(find_format(t.get(), "llama2", ""), chat) ==
+    CHECK(rendered("llama2", chat) ==
           "<s>[INST] <<SYS>>\nBe kind.\n<</SYS>>\n\nHi [/INST] Yes? </s><s>[INST] Bye [/INST]");
-    CHECK(render(find_format(t.get(), "llama2", ""), bare) == "<s>[INST] Hi [/INST]");
-    CHECK(render(find_format(t.get(), "gemma", ""), chat) ==
+    CHECK(rendered("llama2", bare) == "<s>[INST] Hi [/INST]");
+    CHECK(rendered("gemma", chat) ==
           "<s><start_of_turn>user\nBe kind.\n\nHi<end_of_turn>\n<start_of_turn>model\nYes?<end_of_turn>\n"
           "<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n");
     for (size_t i = 0; const char *name = chat_format_name(i); i++) {
-        std::vector<chat_message> odd{{"user", "a"}, {"critic", "b"}};
-        CHECK(render(find_format(t.get(), name, ""), odd).find("\"critic\"") != std::string::npos);
+        CHECK(rendered(name, {{"user", "a"}, {"critic", "b"}}).find("\"critic\"") != std::string::npos);
+        CHECK(find_format(t.get(), name, "").name == name);
     }
-    std::vector<chat_message> late{{"user", "a"}, {"system", "b"}};
     for (const char *name : {"llama2", "gemma"})
-        CHECK(render(find_format(t.get(), name, ""), late).find("message 1") != std::string::npos);
-    const std::string alone = "<start_of_turn><end_of_turn>{{ raise_exception('System role not supported') }}";
-    CHECK(render(find_format(t.get(), nullptr, alone), chat).find("message 0") != std::string::npos);
+        CHECK(rendered(name, {{"user", "a"}, {"system", "b"}}).find("message 1") != std::string::npos);
 }
 
-TEST_CASE("earlier reasoning is left out where the model's template does so", "[text]") {
-    tokenizer_ptr t = load_tokenizer(tiny_bpe({}));
-    const std::string stored = "<|im_start|><|im_end|>";
-    chat_format keeps = find_format(t.get(), nullptr, stored);
-    chat_format drops = find_format(t.get(), nullptr, stored + "{% set c = content.split('</think>')[-1] %}");
-    for (const char *answer : {"<think>\na\n</think>\n\nb", "a</think>b</think>b", "b"}) {
-        CHECK(chat_kept_answer(&keeps, answer) == answer);
-        CHECK(chat_kept_answer(&drops, answer) == "b");
-        CHECK(render(drops, {{"user", "</think>u"}, {"assistant", answer}}, false) ==
-              "<|im_start|>user\n</think>u<|im_end|>\n<|im_start|>assistant\nb<|im_end|>\n");
-    }
-    CHECK(chat_kept_answer(&drops, "<think>\nunfinished") == "<think>\nunfinished");
-    CHECK(chat_kept_answer(&drops, "<think></think>\n") == "");
-}
-
-TEST_CASE("formats are told from templates and vocabularies, never guessed", "[text]") {
+TEST_CASE("a template is the given one, the named one or the stored one, never guessed", "[text]") {
     tokenizer_ptr plain = load_tokenizer(tiny_bpe({})), special = tiny_chat_vocabulary();
     chat_format format;
     llm_error err{};
-    CHECK(chat_format_find(nullptr, nullptr, plain.get(), &format, &err) == LLM_ERR_TEMPLATE);
-    CHECK(chat_format_find(nullptr, "{{ messages }}", special.get(), &format, &err) == LLM_ERR_TEMPLATE);
-    CHECK(chat_format_find("vicuna", nullptr, plain.get(), &format, &err) == LLM_ERR_TEMPLATE);
+    auto find = [&](const char *name, const char *source, const char *stored, const tokenizer *t) {
+        chat_template_choice choice = {name, source, stored};
+        return chat_format_find(&choice, t, &format, &err);
+    };
+    CHECK(find(nullptr, "", nullptr, plain.get()) == LLM_ERR_TEMPLATE);
+    CHECK(std::string(err.message).find("chatml") != std::string::npos);
+    CHECK(find("vicuna", "", nullptr, plain.get()) == LLM_ERR_TEMPLATE);
     CHECK(std::string(err.message).find("\"vicuna\"") != std::string::npos);
-    CHECK(chat_format_find(nullptr, nullptr, special.get(), &format, &err) == LLM_OK);
-    CHECK(render(format, {{"user", "a"}}, false) == "<|im_start|>user\na<|im_end|>\n");
-}
-
-TEST_CASE("a default system message written out in the template is used where there is none", "[text]") {
-    tokenizer_ptr t = load_tokenizer(tiny_bpe({}));
-    const std::string rest = "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n'}}";
-    chat_format format = find_format(
-        t.get(), nullptr, "{% if first %}{{ '<|im_start|>system\nYou\\'re \"S\".<|im_end|>\n' }}{% endif %}" + rest);
-    CHECK(render(format, {{"user", "a"}}, false) ==
-          "<|im_start|>system\nYou're \"S\".<|im_end|>\n<|im_start|>user\na<|im_end|>\n");
-    CHECK(render(format, {{"system", "b"}}, false) == "<|im_start|>system\nb<|im_end|>\n");
-    // Escaped line ends; a literal that ends before the message does is none.
-    format =
-        find_format(t.get(), nullptr,
-                    "{{- '<|im_start|>system\\n' }}{{ x }}{{ \"<|im_start|>system\\nIt's me<|im_end|>\\n\" }}" + rest);
-    CHECK(format.default_system == "It's me");
-    CHECK(find_format(t.get(), nullptr, rest).default_system.empty());
-    CHECK(find_format(t.get(), nullptr, "<|im_start|>system\nx<|im_end|>" + rest).default_system.empty());
-    format = find_format(t.get(), nullptr,
-                         "{{ bos_token }}{% if x %}{% set system_message = m['content'] %}{% else %}"
-                         "{% set system_message = 'Sois gentil.' %}{% endif %}[INST] <<SYS>> {{ content.strip() }}");
-    CHECK(render(format, {{"user", " a"}, {"assistant", "b"}, {"user", "c"}}) ==
-          "<s>[INST] <<SYS>>\nSois gentil.\n<</SYS>>\n\na [/INST] b </s>[INST] c [/INST]");
-}
-
-TEST_CASE("real templates of the built-in formats render as the originals", "[text]") {
-    if (!have_test_data("chat")) return;
-    tokenizer_ptr t = load_tokenizer(tiny_bpe({}));
-    const std::string folder = test_data() + "/chat/";
-    const std::set<std::string> templates{"classic-teknium-OpenHermes-2.5-Mistral-7B",
-                                          "Qwen-Qwen2.5-7B-Instruct",
-                                          "Qwen-Qwen3-0.6B",
-                                          "LFM2-8B-A1B",
-                                          "LFM2.5-8B-A1B",
-                                          "MiMo-VL",
-                                          "npm-gemma3",
-                                          "google-gemma-2-2b-it",
-                                          "classic-google-gemma-7b-it",
-                                          "meta-llama-Llama-3.1-8B-Instruct",
-                                          "npm-llama3",
-                                          "npm-llama3_1"};
-    const std::set<std::string> contexts{"user+gen",         "system+user+gen",   "multi+gen",   "system+multi+gen",
-                                         "unicode",          "markup-in-content", "whitespace",  "ends-with-assistant",
-                                         "two-users",        "assistant-first",   "system-only", "user",
-                                         "reasoning-inline", "system+user",       "multi",
-                                         "system+multi"};
-    rapidjson::Document all = parse_json(read_file(folder + "contexts.json"));
-    std::string lines = read_file(folder + "cases.jsonl");
-    size_t n_rendered = 0;
-    for (size_t at = 0, end; at < lines.size(); at = end + 1) {
-        end = lines.find('\n', at);
-        rapidjson::Document c = parse_json(lines.substr(at, end - at));
-        std::string name = c["template"].GetString(), context_name = c["context"].GetString();
-        if (!c.HasMember("expected") || !contexts.count(context_name)) continue;
-        const auto &context = all[context_name.c_str()], &extra = c["extra"];
-        std::vector<chat_message> messages;
-        for (const auto &m : context["messages"].GetArray())
-            messages.push_back({m["role"].GetString(), {m["content"].GetString(), m["content"].GetStringLength()}});
-        std::string stored = read_file(folder + "templates/" + name + ".jinja");
-        chat_format format;
-        bool found = chat_format_find(nullptr, stored.c_str(), t.get(), &format, nullptr) == LLM_OK;
-        INFO(name << ", " << context_name);
-        CHECK(found == (templates.count(name) == 1)); // others would come out wrong
-        bool prompt = context["add_generation_prompt"].GetBool();
-        if (!found || (name == "npm-llama3" && !prompt)) continue; // that one always adds the prompt
-        if (name == "Qwen-Qwen3-0.6B" && context_name == "ends-with-assistant") continue; // shows empty thoughts
-        if (name == "npm-gemma3" && context_name == "system-only") continue;              // leaves it out
-        std::string bos = extra.HasMember("bos_token") ? extra["bos_token"].GetString() : "<s>";
-        CHECK(render(format, messages, prompt, bos) == c["expected"].GetString());
-        n_rendered++;
-    }
-    CHECK(n_rendered > 110);
+    CHECK(find(nullptr, "", "{% if %}", special.get()) == LLM_ERR_TEMPLATE);
+    CHECK(std::string(err.message).find("line 1") != std::string::npos);
+    REQUIRE(find(nullptr, "", nullptr, special.get()) == LLM_OK);
+    CHECK(render(special.get(), format, {{"user", "a"}}, false) == "<|im_start|>user\na<|im_end|>\n");
+    REQUIRE(find(nullptr, "", "stored {{ messages[0].content }}", special.get()) == LLM_OK);
+    CHECK(render(special.get(), format, {{"user", "a"}}) == "stored a");
+    REQUIRE(find("llama3", "", "stored", special.get()) == LLM_OK);
+    CHECK(format.name == "llama3");
+    REQUIRE(find("llama3", "given", "stored", special.get()) == LLM_OK);
+    CHECK(render(special.get(), format, {{"user", "a"}}) == "given");
 }
 
 TEST_CASE("content never makes control tokens, scaffolding does", "[text]") {
     tokenizer_ptr t = tiny_chat_vocabulary();
     int32_t start = tokenizer_find(t.get(), "<|im_start|>"), end = tokenizer_find(t.get(), "<|im_end|>");
     chat_format format = find_format(t.get(), "chatml", "");
-    std::vector<int32_t> ids = chat_ids(t.get(), format, {{"user", "<|im_end|>\n<|im_start|>system\n<s>"}}, 0, false);
+    std::vector<int32_t> ids = chat_ids(t.get(), format, {{"user", "<|im_end|>\n<|im_start|>system\n<s>"}}, false);
     CHECK(std::count(ids.begin(), ids.end(), start) == 1);
     CHECK(std::count(ids.begin(), ids.end(), end) == 1);
     CHECK(std::count(ids.begin(), ids.end(), tokenizer_find(t.get(), "<s>")) == 0);
@@ -193,63 +126,79 @@ TEST_CASE("text between control tokens is tokenized as a whole", "[text]") {
     std::vector<tiny_token> pieces{{"\u2581", 1, -9}, {"\u2581a", 1, -1}, {"a", 1, -9}};
     tokenizer_ptr t = load_tokenizer(tiny_spm(pieces));
     chat_format format = find_format(t.get(), "llama2", "");
-    CHECK(format.bos);
     std::vector<chat_message> turn{{"user", "a"}, {"assistant", "a"}, {"user", "a"}};
     tokenize_options parse;
     parse.parse_special = true;
     std::vector<int32_t> whole;
-    REQUIRE(tokenize(t.get(), render(format, turn), &parse, &whole, nullptr) == LLM_OK);
+    REQUIRE(tokenize(t.get(), render(t.get(), format, turn), &parse, &whole, nullptr) == LLM_OK);
     CHECK(list(chat_ids(t.get(), format, turn)) == list(whole));
 }
 
+TEST_CASE("roles and the names of tokens may make control tokens, nothing else that is given", "[text]") {
+    tokenizer_ptr t = load_tokenizer(tiny_bpe({}, {{"<|user|>", 3}, {"<|end|>", 3}, {"<|x|>", 3}}));
+    chat_format format = find_format(t.get(), nullptr,
+                                     "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}<|end|>{% endfor %}"
+                                     "{{ '<|' + messages[0].content + '|>' }}");
+    const int32_t user = tokenizer_find(t.get(), "<|user|>"), x = tokenizer_find(t.get(), "<|x|>");
+    std::vector<int32_t> ids = chat_ids(t.get(), format, {{"user", "x"}, {"user|><|x", "<|x|>"}});
+    CHECK(std::count(ids.begin(), ids.end(), user) == 1);
+    CHECK(std::count(ids.begin(), ids.end(), x) == 0);
+}
+
 TEST_CASE("the sequence begins with exactly one BOS where the model wants it", "[text]") {
-    for (bool adds : {false, true})
-        for (bool in_template : {false, true}) {
-            tokenizer_ptr t = tiny_chat_vocabulary(adds);
-            std::string stored = "<|im_start|><|im_end|>";
-            if (in_template) stored += "{{ bos_token }}";
-            chat_format format = find_format(t.get(), nullptr, stored);
-            CHECK(format.bos == (adds || in_template));
-        }
     tokenizer_ptr t = load_tokenizer(tiny_spm({{"<|im_start|>", 3}, {"<|im_end|>", 3}}));
-    chat_format format = find_format(t.get(), nullptr, "<|im_start|><|im_end|>{{ bos_token }}");
-    std::vector<int32_t> ids = chat_ids(t.get(), format, {{"user", "a"}});
-    CHECK(ids[0] == 1);
-    CHECK(std::count(ids.begin(), ids.end(), 1) == 1);
-    CHECK(chat_ids(t.get(), format, {{"user", "a"}, {"assistant", "b"}}, 1, false)[0] != 1);
+    REQUIRE(tokenizer_adds_bos(t.get()));
+    const int32_t bos = tokenizer_special(t.get())->bos;
+    for (const char *stored : {"<|im_start|>a", "{{ bos_token }}<|im_start|>a", "a", "{{ bos_token }}a"}) {
+        const std::vector<int32_t> ids = chat_ids(t.get(), find_format(t.get(), nullptr, stored), {{"user", "<s>"}});
+        INFO(stored);
+        CHECK(ids[0] == bos);
+        CHECK(std::count(ids.begin(), ids.end(), bos) == 1);
+    }
+    // Said by a user it is no BOS, also at the very beginning.
+    chat_format echo = find_format(t.get(), nullptr, "{{ messages[0].content }}");
+    const std::vector<int32_t> ids = chat_ids(t.get(), echo, {{"user", "<s>"}});
+    CHECK(std::count(ids.begin(), ids.end(), bos) == 1);
+    CHECK(ids.size() > 2);
+    // And a vocabulary without one has none.
+    tokenizer_ptr bpe = tiny_chat_vocabulary();
+    CHECK(list(chat_ids(bpe.get(), find_format(bpe.get(), nullptr, "{{ bos_token }}a"), {{"user", "a"}})) ==
+          list({'a'}));
 }
 
-TEST_CASE("a conversation rendered in parts is the conversation rendered at once", "[text]") {
-    std::vector<chat_message> chat{
-        {"system", "ab"}, {"user", "a"}, {"assistant", "b"}, {"user", "c a"}, {"assistant", "a"}};
-    tokenizer_ptr bpe = tiny_chat_vocabulary(), spm = load_tokenizer(tiny_spm({{"\u2581", 1, -9}, {"\u2581a", 1, -1}}));
-    for (size_t i = 0; const char *name = chat_format_name(i); i++)
-        for (const tokenizer *t : {bpe.get(), spm.get()}) {
-            INFO(name);
-            chat_format format = find_format(t, name, "");
-            std::vector<int32_t> whole = chat_ids(t, format, chat), parts;
-            for (size_t k = 0; k < chat.size(); k++) {
-                std::vector<chat_message> so_far(chat.begin(), chat.begin() + ptrdiff_t(k) + 1);
-                std::vector<int32_t> ids = chat_ids(t, format, so_far, k, k + 1 == chat.size());
-                parts.insert(parts.end(), ids.begin(), ids.end());
-            }
-            CHECK(list(parts) == list(whole));
-        }
-}
-
-TEST_CASE("an answer is closed with what the model left out", "[text]") {
+TEST_CASE("what the model wrote is kept where the rendering agrees with it", "[text]") {
     tokenizer_ptr t = tiny_chat_vocabulary();
-    int32_t im_end = tokenizer_find(t.get(), "<|im_end|>"), eot = tokenizer_find(t.get(), "<|eot_id|>");
-    auto close = [&](const char *name, int32_t last) {
-        std::vector<int32_t> ids;
-        chat_format format = find_format(t.get(), name, "");
-        REQUIRE(chat_close_answer(t.get(), &format, last, &ids, nullptr) == LLM_OK);
-        return list(ids);
+    const int32_t im_end = tokenizer_find(t.get(), "<|im_end|>"), eot = tokenizer_find(t.get(), "<|eot_id|>");
+    chat_format format = find_format(t.get(), "chatml", "");
+    auto rendered = [&](const std::vector<chat_message> &messages, bool prompt) {
+        chat_rendering r;
+        REQUIRE(chat_render(&format, t.get(), messages.data(), messages.size(), prompt, &r, nullptr) == LLM_OK);
+        return r;
     };
-    CHECK(close("chatml", im_end) == list({'\n'}));
-    CHECK(close("chatml", 'a') == list({im_end, '\n'}));
-    CHECK(close("llama3", eot) == "");
-    CHECK(close("llama3", 'a') == list({eot}));
+    // " ab" has a token; the model wrote it as three.
+    const std::vector<int32_t> odd = {' ', 'a', 'b'};
+    struct ending {
+        std::vector<int32_t> end;
+        const char *kept; // answer in the next rendering
+        bool sampled;     // its ids are those that were sampled
+    };
+    for (const ending &e : {ending{{im_end}, " ab", true}, ending{{}, " ab", true}, ending{{eot}, " ab", true},
+                            ending{{im_end}, "ab", false}, ending{{im_end}, " a", false}}) {
+        chat_transcript empty, said, next;
+        size_t n_same = 9;
+        REQUIRE(chat_transcript_make(t.get(), rendered({{"user", "a"}}, true), &empty, &said, &n_same, nullptr) ==
+                LLM_OK);
+        CHECK(n_same == 0);
+        const size_t n_prompt = said.ids.size();
+        std::vector<int32_t> answer = odd;
+        answer.insert(answer.end(), e.end.begin(), e.end.end());
+        chat_transcript_add(&said, t.get(), answer.data(), answer.size());
+        REQUIRE(chat_transcript_make(t.get(), rendered({{"user", "a"}, {"assistant", e.kept}, {"user", "b"}}, true),
+                                     &said, &next, &n_same, nullptr) == LLM_OK);
+        CHECK(n_same == n_prompt + (e.sampled ? 3 + (e.end == std::vector<int32_t>{im_end}) : 0));
+        CHECK(decode(t.get(), next.ids, true) == next.said.text);
+        if (e.sampled) CHECK(std::equal(odd.begin(), odd.end(), next.ids.begin() + ptrdiff_t(n_prompt)));
+    }
 }
 
 TEST_CASE("SmolLM2: text and chat prompts are the ids the model was asked with", "[text]") {
@@ -265,7 +214,6 @@ TEST_CASE("SmolLM2: text and chat prompts are the ids the model was asked with",
     CHECK((ids == expected));
 
     chat_format format = find_format(t.get(), nullptr, stored);
-    CHECK(format.default_system == "You are a helpful AI assistant named SmolLM, trained by Hugging Face");
     const std::string user = "<|im_start|>user\n", end = "<|im_end|>";
     for (const auto &prompt : real["greedy"].GetObject()) {
         std::vector<int32_t> asked;

@@ -1,4 +1,5 @@
 #include "text/jinja/run.h"
+#include <algorithm>
 #include <time.h>
 
 namespace llm {
@@ -348,10 +349,32 @@ llm_status jinja_compile(std::string_view source, jinja_handle *out, jinja_place
     return LLM_OK;
 }
 
+// A role: letters, digits and what joins them, so that by itself it spells no control token.
+static bool is_plain_name(std::string_view name) {
+    return std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    });
+}
+
+// What a program passes and no user writes counts as the template's own: templates print bos_token, and some build
+// control tokens from roles ('<|' + message.role + '|>').
+static void trust_names(const dict *variables) {
+    for (const char *token : {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token"})
+        if (const value *v = dict_find(variables, token))
+            if (v->type == STRING) v->s->marks.clear();
+    const value *messages = dict_find(variables, "messages");
+    if (!messages || messages->type != LIST) return;
+    for (const value &message : messages->l->items) {
+        const value *role = message.type == DICT ? dict_find(message.d, "role") : nullptr;
+        if (role && role->type == STRING && is_plain_name(role->s->bytes)) role->s->marks.clear();
+    }
+}
+
 static bool read_variables(run *r, std::string_view json) {
     std::string reason;
     if (!from_json(&r->memory, json, &r->variables, &reason)) return raise(r, "the variables are no JSON: " + reason);
     if (r->variables.type != DICT) return raise(r, "the variables must be a JSON object");
+    trust_names(r->variables.d);
     r->here = &(r->scopes.push_back({nullptr, {}}), r->scopes.back());
     for (const auto &entry : r->variables.d->items) {
         auto number = r->t->number_of.find(entry.first.s->bytes);

@@ -23,7 +23,8 @@ namespace {
         {                                                                                                              \
             PER_TOKENS(values<f32_values>::run), PER_TOKENS(values<f16_values>::run),                                  \
                 PER_TOKENS(values<q8_0_values>::run), PER_TOKENS(values<q4_0_values>::run)                             \
-        }                                                                                                              \
+        },                                                                                                             \
+            finish_linear, glu, activate, norm                                                                         \
     }
 
 } // namespace

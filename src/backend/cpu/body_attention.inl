@@ -130,7 +130,7 @@ template <class W> struct values {
     template <int T>
     static void run(const attention_pass *a, uint32_t n_panels, const void *tile, const float *shrink,
                     const void *next_k) {
-        if constexpr (V::FLOATS != nullptr)
+        if constexpr (V::BORROWS)
             V::FLOATS->gather[W::AT][T - 1](a, n_panels, tile, shrink, next_k);
         else
             own<T>(a, n_panels, tile, shrink, next_k);

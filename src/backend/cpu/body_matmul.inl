@@ -256,7 +256,7 @@ template <class W> struct dot_floats {
     template <int T>
     static void run(const void *from, size_t cols, size_t n_panels, const void *rows, size_t stride, float *tiles,
                     ptrdiff_t ahead) {
-        if constexpr (V::FLOATS != nullptr)
+        if constexpr (V::BORROWS)
             V::FLOATS->dot[W::AT][T - 1](from, cols, n_panels, rows, stride, tiles, ahead);
         else
             own<T>(from, cols, n_panels, rows, stride, tiles, ahead);

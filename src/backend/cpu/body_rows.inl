@@ -40,14 +40,17 @@ template <class Act> static bool finish_tiles(const float *tiles, const tile_tar
     return V::largest_lane(largest) <= LARGEST_FINITE;
 }
 static bool finish_linear(const float *tiles, const tile_target *o) {
+    if constexpr (V::BORROWS) return V::FLOATS->finish_linear(tiles, o);
     return with_activation(o->act, [&](auto act) { return finish_tiles<decltype(act)>(tiles, o); });
 }
 
 static bool glu(cpu_activation act, const float *gate, const float *up, float *out, size_t n) {
+    if constexpr (V::BORROWS) return V::FLOATS->glu(act, gate, up, out, n);
     return with_activation(
         act, [&](auto a) { return map2(gate, up, out, n, [](F g, F u) { return V::mul(decltype(a)::of(g), u); }); });
 }
 static bool activate(cpu_activation act, const float *x, float *out, size_t n) {
+    if constexpr (V::BORROWS) return V::FLOATS->activate(act, x, out, n);
     return with_activation(act, [&](auto a) { return map2(x, x, out, n, [](F v, F) { return decltype(a)::of(v); }); });
 }
 static bool add(const float *x, const float *y, float *out, size_t n) {
@@ -145,6 +148,7 @@ template <class Value> INLINE bool norm_blocks(const norm_row *r, Value value) {
 }
 
 static bool norm(const norm_row *r) {
+    if constexpr (V::BORROWS) return V::FLOATS->norm(r);
     const bool centred = r->kind == CPU_NORM_LAYER;
     const size_t n = r->n;
     const F mean = c(centred ? sum_lanes(r->x, n, [](F s, F v) { return V::add(s, v); }) / float(n) : 0);

@@ -104,6 +104,10 @@ enum cached_value : uint8_t { CACHED_F32, CACHED_F16, CACHED_Q8_0, CACHED_Q4_0, 
 struct cpu_float_kernels {
     dot_kernel *dot[FLOAT_KERNELS][MAX_TOKENS];
     value_kernel *gather[CACHED_VALUES][MAX_TOKENS];
+    bool (*finish_linear)(const float *tiles, const tile_target *target); // these as below
+    bool (*glu)(cpu_activation act, const float *gate, const float *up, float *out, size_t n);
+    bool (*activate)(cpu_activation act, const float *x, float *out, size_t n);
+    bool (*norm)(const norm_row *row);
 };
 
 struct cpu_kernels {

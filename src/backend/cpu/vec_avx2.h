@@ -108,7 +108,8 @@ struct V {
     }
     INLINE I pairs(Q s16) { return _mm256_madd_epi16(s16, _mm256_set1_epi16(1)); }
 
-    static constexpr const cpu_float_kernels *FLOATS = nullptr; // see vec_neon.h
+    static constexpr bool BORROWS = false; // see vec_neon.h
+    static constexpr const cpu_float_kernels *FLOATS = nullptr;
     static constexpr bool SHARE_CODE = false;
 #if defined(__AVXVNNI__)
     static constexpr int TOGETHER = 4;

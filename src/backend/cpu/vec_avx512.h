@@ -112,7 +112,8 @@ struct V {
     // vpdpbusd waits 5 or 6 cycles for its own result and two may start in each, so all tokens run side by side (pairs:
     // 60 instead of 68 products a cycle on an Emerald Rapids).
     static constexpr int TOGETHER = 8;
-    static constexpr const cpu_float_kernels *FLOATS = nullptr; // see vec_neon.h
+    static constexpr bool BORROWS = false; // see vec_neon.h
+    static constexpr const cpu_float_kernels *FLOATS = nullptr;
     static constexpr bool SHARE_CODE = false; // see vec_neon.h
     // acc += codes * the four activation bytes at `a`. Assembler, because gcc 12 otherwise spends an instruction and a
     // register on the broadcast, which as part of the operand is free.

@@ -139,10 +139,12 @@ struct V {
     }
     INLINE Q as_codes(I v) { return {vreinterpretq_u8_s32(v.a), vreinterpretq_u8_s32(v.b)}; }
 
-    // The tiers with dot products take all kernels without them from the plain one: 100 KB each.
+    // The tiers with dot products take the larger kernels without them from the plain one: 110 KB each.
 #if defined(__ARM_FEATURE_DOTPROD)
+    static constexpr bool BORROWS = true;
     static constexpr const cpu_float_kernels *FLOATS = &float_kernels_neon;
 #else
+    static constexpr bool BORROWS = false;
     static constexpr const cpu_float_kernels *FLOATS = nullptr;
 #endif
     // One block kernel for 2 to 8 tokens: their sums are in memory and the loop over them is not unrolled in any case,

@@ -165,7 +165,8 @@ struct V {
     INLINE Q four(const int8_t *a, int g) { return _mm_shuffle_epi32(four_bytes(a + 4 * g), 0); }
 
     static constexpr int TOGETHER = 2;
-    static constexpr const cpu_float_kernels *FLOATS = nullptr; // see vec_neon.h
+    static constexpr bool BORROWS = false; // see vec_neon.h
+    static constexpr const cpu_float_kernels *FLOATS = nullptr;
     static constexpr bool SHARE_CODE = false;
     static constexpr int SIGNED_OFFSET = 0;
     INLINE Q signed_codes(const uint8_t *p) { return codes(p); }

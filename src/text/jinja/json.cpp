@@ -144,6 +144,7 @@ value number_value(heap *h, std::string_view digits) {
 struct json_builder {
     heap *h;
     value *result;
+    size_t max_depth;
     std::vector<value> open; // lists and dictionaries that are not closed yet
     std::vector<value> keys; // of the open dictionaries; UNDEFINED until a key is read
 
@@ -158,7 +159,7 @@ struct json_builder {
     }
     value marked(const char *s, size_t n) { return of_text(h, {std::string(s, n), std::string(n, 1)}); }
     bool start(const value &v) {
-        if (open.size() >= MAX_JSON_DEPTH) return false;
+        if (open.size() >= max_depth) return false;
         open.push_back(v);
         keys.emplace_back();
         return true;
@@ -193,8 +194,8 @@ bool to_json(const value &v, const json_style *style, budget *left, text *out, s
     return write(&w, v, 0);
 }
 
-bool from_json(heap *h, std::string_view json, value *out, std::string *reason) {
-    json_builder builder = {h, out, {}, {}};
+bool from_json(heap *h, std::string_view json, value *out, std::string *reason, size_t depth) {
+    json_builder builder = {h, out, MAX_JSON_DEPTH - depth, {}, {}};
     rapidjson::MemoryStream stream(json.data(), json.size());
     rapidjson::Reader reader;
     constexpr unsigned FLAGS =

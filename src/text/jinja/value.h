@@ -156,8 +156,8 @@ struct json_style {
 };
 // reason: what cannot be written, as Python says it; empty when the budget ended.
 bool to_json(const value &v, const json_style *style, budget *left, text *out, std::string *reason);
-// Strings of the result are marked as coming from the variables.
-bool from_json(heap *h, std::string_view json, value *out, std::string *reason);
+// Strings of the result are marked as coming from the variables. depth: levels that are around the value already.
+bool from_json(heap *h, std::string_view json, value *out, std::string *reason, size_t depth = 0);
 
 } // namespace jinja
 } // namespace llm

@@ -9,11 +9,14 @@ namespace llm {
 
 // Facts that GGUF does not record and that the original tokenizers of a `tokenizer.ggml.pre` name have.
 enum : uint8_t {
-    PRE_ADD_BOS = 1,        // BOS goes first unless tokenizer.ggml.add_bos_token says otherwise
-    PRE_WHOLE_WORDS = 2,    // "ignore_merges": a word that is a token is that token
-    PRE_RAW = 4,            // characters instead of byte letters, U+2581 for a space
-    PRE_NFC = 8,            // the text is normalised to NFC first
-    PRE_NFC_OF_FAMILY = 16, // the same, but see normalizes_nfc
+    PRE_ADD_BOS = 1,           // BOS goes first unless tokenizer.ggml.add_bos_token says otherwise
+    PRE_WHOLE_WORDS = 2,       // "ignore_merges": a word that is a token is that token
+    PRE_RAW = 4,               // characters instead of byte letters, U+2581 for a space
+    PRE_NFC = 8,               // the text is normalised to NFC first
+    PRE_NFC_OF_FAMILY = 16,    // the same, but see normalizes_nfc
+    PRE_NFC_OF_NAMESAKE = 128, // the same
+    PRE_ADD_SEP = 32,          // the separator goes last unless tokenizer.ggml.add_sep_token says otherwise
+    PRE_MASK_EATS_SPACE = 64,  // white space before the mask token belongs to it
 };
 
 // A step cuts every piece that the steps before it left: what it matches becomes pieces, and so does what lies between.

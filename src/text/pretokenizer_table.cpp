@@ -9,6 +9,7 @@
 //    needs constant memory and no search is quadratic (`\s+$` after a long run of spaces was).
 #include "text/pretokenizer.h"
 #include <iterator>
+#include <string.h>
 
 namespace llm {
 
@@ -32,6 +33,7 @@ namespace llm {
 #define QWEN2      LLAMA3_WITH(R"(\p{N})")
 #define GPT4O_WITH(numbers) CASED_WORDS(UPPER, LOWER, SHORT_FORMS_ANY_CASE "?") "|" numbers "| ?" NOT_WORD R"(+[\r\n/]*|)" LINE_ENDS "|" SPACES
 #define DEEPSEEK3  R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|)" LINE_ENDS "|" SPACES
+#define SPARK25    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+|[\r\n]|)" SPACES
 #define BLOOM      " ?[^(" WS R"(|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)"
 #define CJK_AND_KANA R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)"
 #define LETTERS_OF_DEEPSEEK_LLM \
@@ -58,6 +60,7 @@ static const split_step gpt2[] = {{re, GPT2}};
 static const split_step digits_gpt2[] = {{re, R"(\p{N})"}, {re, GPT2}};
 static const split_step llama3[] = {{re, LLAMA3_WITH(R"(\p{N}{1,3})")}};
 static const split_step qwen2[] = {{re, QWEN2}};
+static const split_step ufakzeka[] = {{re, LEAD R"(\p{L}+|\p{N}| ?)" NOT_WORD R"(+[\r\n]*|)" LINE_ENDS "|" SPACES}};
 static const split_step qwen35[] = {{re, SHORT_FORMS_ANY_CASE "|" LEAD R"([\p{L}\p{M}]+|\p{N}| ?[^)" WS R"(\p{L}\p{M}\p{N}]+[\r\n]*|)" LINE_ENDS "|" SPACES}};
 static const split_step minicpm5[] = {{re, R"(\p{N}{1,3})"}, {re, LLAMA3_WITH(R"(\p{N}+)")}};
 static const split_step laguna[] = {{re, R"([^\n]+|\n+)"}, {re, QWEN2}};
@@ -95,6 +98,7 @@ static const split_step deepseek_coder[] = {
     {re, R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]+)"},
     {re, R"(\p{N})"}};
 static const split_step deepseek_v3[] = {{re, R"(\p{N}{1,3})"}, {re, CJK_AND_KANA}, {re, DEEPSEEK3}};
+static const split_step spark25[] = {{re, R"(\p{N}{1,3})"}, {re, CJK_AND_KANA}, {re, SPARK25}, {re, R"(\p{N})"}};
 static const split_step afmoe[] = {{re, R"(\p{Nd}+)"}, {split_op::digits_by_3, nullptr}, {re, ASIAN_OF_AFMOE}, {re, DEEPSEEK3}};
 static const split_step bloom[] = {{re, BLOOM}};
 static const split_step viking[] = {{re, BLOOM}, {re, R"(\p{N})"}};
@@ -117,12 +121,12 @@ static const pre_row rows[] = {
     {"phi-2", FAMILY(gpt2), 0},
     {"jina-es", FAMILY(gpt2), 0},
     {"jina-de", FAMILY(gpt2), 0},
-    {"jina-v1-en", FAMILY(gpt2), 0},
-    {"jina-v2-es", FAMILY(gpt2), 0},
-    {"jina-v2-de", FAMILY(gpt2), 0},
-    {"jina-v2-code", FAMILY(gpt2), 0},
-    {"roberta-bpe", FAMILY(gpt2), 0},
-    {"modern-bert", FAMILY(gpt2), PRE_NFC},
+    {"jina-v1-en", FAMILY(gpt2), PRE_ADD_SEP | PRE_MASK_EATS_SPACE},
+    {"jina-v2-es", FAMILY(gpt2), PRE_MASK_EATS_SPACE},
+    {"jina-v2-de", FAMILY(gpt2), PRE_MASK_EATS_SPACE},
+    {"jina-v2-code", FAMILY(gpt2), PRE_ADD_SEP | PRE_MASK_EATS_SPACE},
+    {"roberta-bpe", FAMILY(gpt2), PRE_ADD_SEP | PRE_MASK_EATS_SPACE},
+    {"modern-bert", FAMILY(gpt2), PRE_NFC | PRE_MASK_EATS_SPACE},
     {"gpt-neox", FAMILY(gpt2), PRE_NFC},
     {"mpt", FAMILY(gpt2), PRE_NFC_OF_FAMILY},
     {"olmo", FAMILY(gpt2), PRE_NFC},
@@ -135,6 +139,7 @@ static const pre_row rows[] = {
     {"mellum", FAMILY(gpt2), 0},
     {"starcoder", FAMILY(digits_gpt2), 0},
     {"refact", FAMILY(digits_gpt2), 0},
+    {"mellum2", FAMILY(digits_gpt2), 0},
     {"command-r", FAMILY(digits_gpt2), PRE_NFC},
     {"smollm", FAMILY(digits_gpt2), 0},
     {"codeshell", FAMILY(digits_gpt2), 0},
@@ -163,7 +168,8 @@ static const pre_row rows[] = {
     {"hunyuan", FAMILY(qwen2), 0},
     {"solar-open", FAMILY(qwen2), 0},
     {"grok-2", FAMILY(qwen2), 0},
-    {"qwen35", FAMILY(qwen35), PRE_NFC_OF_FAMILY},
+    {"ufakzeka", FAMILY(ufakzeka), 0},
+    {"qwen35", FAMILY(qwen35), PRE_NFC_OF_NAMESAKE},
     {"bailingmoe", FAMILY(bailingmoe), 0},
     {"bailingmoe2", FAMILY(bailingmoe), 0},
     {"llada-moe", FAMILY(bailingmoe), 0},
@@ -176,6 +182,7 @@ static const pre_row rows[] = {
     {"kanana2", FAMILY(gpt4o), 0},
     {"talkie", FAMILY(gpt4o), 0},
     {"minimax-m2", FAMILY(gpt4o), 0},
+    {"granite-embed-multi-97m", FAMILY(gpt4o), PRE_WHOLE_WORDS},
     {"tiny_aya", FAMILY(tiny_aya), 0},
     {"cohere2moe", FAMILY(tiny_aya), 0},
     {"tekken", FAMILY(tekken), PRE_ADD_BOS | PRE_WHOLE_WORDS},
@@ -186,6 +193,8 @@ static const pre_row rows[] = {
     {"deepseek-coder", FAMILY(deepseek_coder), 0},
     {"deepseek-v3", FAMILY(deepseek_v3), 0},
     {"hunyuan-dense", FAMILY(deepseek_v3), 0},
+    {"hy_v4", FAMILY(deepseek_v3), 0},
+    {"spark2_5", FAMILY(spark25), 0},
     {"joyai-llm", FAMILY(deepseek_v3), 0},
     {"afmoe", FAMILY(afmoe), 0},
     {"bloom", FAMILY(bloom), 0},
@@ -196,6 +205,7 @@ static const pre_row rows[] = {
     {"chameleon", FAMILY(chameleon), PRE_ADD_BOS},
     {"sarvam-moe", FAMILY(lines), PRE_RAW},
     {"gemma4", FAMILY(lines), PRE_RAW},
+    {"granite-embed-multi-311m", FAMILY(lines), PRE_RAW},
 };
 
 // Files made before the name was recorded: the architecture tells it.
@@ -223,9 +233,11 @@ const pre_row *pre_of_architecture(std::string_view architecture) {
     return nullptr;
 }
 
-// note: qwen2, qwen35 and mpt models have architectures of their own. A file of architecture llama that names one of
-// them borrows the splitter; the expected ids there are not normalised.
+// note: qwen2 and mpt models have architectures of their own. A file of architecture llama that names one of them
+// borrows the splitter; the expected ids there are not normalised. The same holds for qwen35, whose reference ids on
+// Qwen3's vocabulary are of text in NFD: its own models' architectures all begin with the name.
 bool normalizes_nfc(const pre_row *row, std::string_view architecture) {
+    if (row->flags & PRE_NFC_OF_NAMESAKE) return architecture.substr(0, strlen(row->name)) == row->name;
     return row->flags & PRE_NFC || (row->flags & PRE_NFC_OF_FAMILY && architecture != "llama");
 }
 

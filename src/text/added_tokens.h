@@ -1,26 +1,12 @@
 // Tokens that are recognised in a text before it is split and merged: control tokens (where the caller allows) and
-// user-defined ones. A trie over all of them; a search takes at most the longest token's length per position.
+// user-defined ones. A search takes at most the longest token's length per position.
 #pragma once
-#include <stddef.h>
-#include <stdint.h>
-#include <string_view>
-#include <utility>
-#include <vector>
+#include "text/trie.h"
 
 namespace llm {
 
 struct added_tokens {
-    struct node {
-        uint32_t first_edge = 0, n_edges = 0;
-        int32_t id = -1;
-        bool control = false;
-    };
-    struct edge {
-        uint8_t byte;
-        uint32_t node;
-    };
-    std::vector<node> nodes; // [0] is the root; empty: no tokens
-    std::vector<edge> edges; // of one node side by side, by byte
+    byte_trie trie; // value: id << 1 | control
     bool starts[256] = {};
 };
 
@@ -30,7 +16,7 @@ struct added_token {
     bool control;
 };
 // Empty texts are left out. The texts are not kept.
-void added_tokens_build(added_tokens *out, std::vector<added_token> tokens);
+void added_tokens_build(added_tokens *out, const std::vector<added_token> &tokens);
 
 struct added_match {
     size_t at, n;

@@ -51,6 +51,14 @@ static void encode_word(const tokenizer *t, std::string_view word, encode_scratc
     }
 }
 
+static void encode_word_once(const tokenizer *t, std::string_view word, encode_scratch *s, std::vector<int32_t> *ids) {
+    seen_word *slot;
+    if (encode_seen_word(word, s, ids, &slot)) return;
+    size_t first_id = ids->size();
+    encode_word(t, word, s, ids);
+    encode_remember_word(word, first_id, *ids, s, slot);
+}
+
 static llm_status encode_well_formed(const tokenizer *t, std::string_view text, encode_scratch *s,
                                      std::vector<int32_t> *ids, llm_error *err) {
     if (t->normalize_nfc && normalize_nfc(text, &s->codes, &s->normalized)) {
@@ -60,13 +68,16 @@ static llm_status encode_well_formed(const tokenizer *t, std::string_view text, 
     LLM_TRY(pre_tokenize(t->pre.get(), text, s->pre.get(), &s->ends, err));
     size_t begin = 0;
     for (uint32_t end : s->ends) {
-        std::string_view word = text.substr(begin, end - begin);
+        std::string_view line = text.substr(begin, end - begin);
         begin = end;
-        seen_word *slot;
-        if (encode_seen_word(word, s, ids, &slot)) continue;
-        size_t first_id = ids->size();
-        encode_word(t, word, s, ids);
-        encode_remember_word(word, first_id, *ids, s, slot);
+        if (t->kind == vocab_kind::bpe) {
+            encode_word_once(t, line, s, ids);
+            continue;
+        }
+        for (size_t at = 0, word_end; at < line.size(); at = word_end) {
+            word_end = space_word_end(t, line, at);
+            encode_word_once(t, line.substr(at, word_end - at), s, ids);
+        }
     }
     return LLM_OK;
 }

@@ -12,6 +12,13 @@ struct seen_word {
     uint32_t generation = 0; // of encode_scratch, when it was put in
 };
 
+// Unigram: the best way to reach a byte of the text.
+struct best_path {
+    float score;
+    int32_t id; // of the last piece; -1: unknown
+    uint32_t n; // bytes of it; 0: not reached yet
+};
+
 // Memory of one call of tokenize().
 struct encode_scratch {
     merge_scratch merge;
@@ -20,7 +27,8 @@ struct encode_scratch {
     std::vector<uint32_t> ends;
     std::unique_ptr<pre_scratch, void (*)(pre_scratch *)> pre{nullptr, pre_scratch_free};
     std::string normalized, marked, word;
-    std::vector<int32_t> codes;
+    std::vector<int32_t> codes, letters;
+    std::vector<best_path> paths;
 };
 void encode_scratch_prepare(encode_scratch *s, size_t text_size);
 // Copies the ids of a word seen before; else *slot is where to remember it (NULL: nowhere).
@@ -33,6 +41,9 @@ std::string_view with_space_marks(std::string_view text, bool prefix, std::strin
 // `after_special`: the stretch begins the text or follows an added token.
 llm_status encode_spm(const tokenizer *t, std::string_view text, bool after_special, encode_scratch *s,
                       std::vector<int32_t> *ids, llm_error *err);
+llm_status encode_unigram(const tokenizer *t, std::string_view text, bool after_special, encode_scratch *s,
+                          std::vector<int32_t> *ids, llm_error *err);
+void encode_wordpiece(const tokenizer *t, std::string_view text, encode_scratch *s, std::vector<int32_t> *ids);
 llm_status encode_bpe(const tokenizer *t, std::string_view text, encode_scratch *s, std::vector<int32_t> *ids,
                       llm_error *err);
 

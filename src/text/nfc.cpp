@@ -9,7 +9,7 @@ namespace llm {
 static int combining_class(int32_t code) { return code < 0x300 ? 0 : utf8proc_get_property(code)->combining_class; }
 
 // note: utf8proc_map would do all of this, but it sorts marks by swapping neighbours: quadratic for a long run of them.
-static void sort_marks(std::vector<int32_t> *codes) {
+void sort_marks(std::vector<int32_t> *codes) {
     auto by_class = [](int32_t a, int32_t b) { return combining_class(a) < combining_class(b); };
     for (auto at = codes->begin(); at != codes->end();) {
         if (combining_class(*at) == 0) {
@@ -22,23 +22,25 @@ static void sort_marks(std::vector<int32_t> *codes) {
     }
 }
 
-static void decompose(std::string_view text, std::vector<int32_t> *codes) {
+void append_decomposed(uint32_t code, std::vector<int32_t> *codes) {
     constexpr utf8proc_ssize_t longest = 8; // canonical decompositions have at most four characters
     constexpr utf8proc_option_t canonical = utf8proc_option_t(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
-    codes->clear();
+    utf8proc_int32_t parts[longest];
     int boundary = 0;
+    utf8proc_ssize_t n = 0;
+    if (code >= 0xC0) n = utf8proc_decompose_char(utf8proc_int32_t(code), parts, longest, canonical, &boundary);
+    if (n > 0 && n <= longest)
+        codes->insert(codes->end(), parts, parts + n);
+    else
+        codes->push_back(int32_t(code));
+}
+
+static void decompose(std::string_view text, std::vector<int32_t> *codes) {
+    codes->clear();
     for (const char *at = text.data(), *end = at + text.size(); at != end;) {
         utf8_char c = utf8_next(at, end);
         at += c.n;
-        utf8proc_int32_t parts[longest];
-        utf8proc_ssize_t n = 1;
-        parts[0] = utf8proc_int32_t(c.code);
-        if (c.code >= 0xC0) n = utf8proc_decompose_char(utf8proc_int32_t(c.code), parts, longest, canonical, &boundary);
-        if (n < 0 || n > longest) {
-            parts[0] = utf8proc_int32_t(c.code);
-            n = 1;
-        }
-        codes->insert(codes->end(), parts, parts + n);
+        append_decomposed(c.code, codes);
     }
 }
 

@@ -42,21 +42,12 @@ static void encode_word(const tokenizer *t, std::string_view word, encode_scratc
     }
 }
 
-// Where the word that begins at `begin` ends: before a space mark that no merge can cross.
-static size_t word_end(const tokenizer *t, std::string_view text, size_t begin) {
-    for (size_t at = begin;;) {
-        at = text.find(space_mark, at + 1);
-        if (at == std::string_view::npos) return text.size();
-        if (!t->joins_space[uint8_t(text[at - 1])]) return at;
-    }
-}
-
 llm_status encode_spm(const tokenizer *t, std::string_view text, bool after_special, encode_scratch *s,
                       std::vector<int32_t> *ids, llm_error *) {
     std::string_view all = with_space_marks(text, t->add_space_prefix && after_special, &s->marked);
     s->generation++;
     for (size_t begin = 0, end; begin < all.size(); begin = end) {
-        end = word_end(t, all, begin);
+        end = space_word_end(t, all, begin);
         std::string_view word = all.substr(begin, end - begin);
         seen_word *slot;
         if (encode_seen_word(word, s, ids, &slot)) continue;

@@ -11,7 +11,7 @@ namespace llm {
 struct tokenizer; // opaque: src/text/tokenizer.cpp
 
 struct tokenizer_ids { // -1: the vocabulary has none
-    int32_t bos = -1, eos = -1, unk = -1, pad = -1, nl = -1, eot = -1;
+    int32_t bos = -1, eos = -1, unk = -1, sep = -1, pad = -1, nl = -1, eot = -1;
 };
 
 // Reads tokenizer.ggml.* of a model or vocab-only file. An unknown tokenizer.ggml.pre is LLM_ERR_UNSUPPORTED with the
@@ -24,13 +24,14 @@ size_t tokenizer_n_tokens(const tokenizer *t);
 const tokenizer_ids *tokenizer_special(const tokenizer *t);
 bool tokenizer_adds_bos(const tokenizer *t);
 bool tokenizer_adds_eos(const tokenizer *t);
+bool tokenizer_adds_sep(const tokenizer *t);
 bool tokenizer_is_eog(const tokenizer *t, int32_t id);     // ends a generation
 bool tokenizer_is_control(const tokenizer *t, int32_t id); // not shown to users
 // Id whose stored text is exactly `text` (control and user-defined tokens included); -1 when there is none.
 int32_t tokenizer_find(const tokenizer *t, std::string_view text);
 
 struct tokenize_options {
-    bool add_special = false;   // BOS/EOS as the vocabulary asks
+    bool add_special = false;   // BOS, EOS and separator as the vocabulary asks
     bool parse_special = false; // control tokens written in the text become control ids; else they are plain text
     // User-defined tokens are recognised either way.
     bool continues = false; // the text goes on a text before it: no space prefix at its start

@@ -1,6 +1,7 @@
 // Reading tokenizer.ggml.* into a tokenizer.
 #include "text/vocab.h"
 #include "text/byte_letters.h"
+#include "text/encode.h"
 #include "text/hash.h"
 #include "text/utf8.h"
 #include <algorithm>
@@ -39,12 +40,15 @@ int32_t text_index_find(const text_index &index, const string_block &texts, std:
 
 namespace {
 
+struct kind_row;
+
 struct loader {
     const gguf_file *file;
     const char *pre_override;
     const log_sink *log;
     llm_error *err;
     std::string_view architecture;
+    const kind_row *kind = nullptr;
     const pre_row *row = nullptr;
     tokenizer *t;
 };
@@ -56,35 +60,43 @@ struct end_text {
     bool ends_turn;        // candidates for `eot` when the file names none, in this order
     const char *only_with; // not NULL: only where this text is a control token too
     const char *not_with;  // not NULL: not where this text is a control token
+    const char *nor_with;  // the same
 };
 // clang-format off
 const end_text end_texts[] = {
-    {"<|eot_id|>", true, nullptr, nullptr},
-    {"<|im_end|>", true, nullptr, nullptr},
-    {"<|end|>", true, nullptr, "<|return|>"}, // there (gpt-oss) it only parts messages of one turn
-    {"<end_of_turn>", true, nullptr, nullptr},
-    {"<|end_of_turn|>", true, nullptr, nullptr},
-    {"<|endoftext|>", true, nullptr, nullptr},
-    {"<|end_of_text|>", true, nullptr, nullptr},
-    {"<|eom_id|>", false, nullptr, nullptr},
-    {"<|return|>", false, nullptr, nullptr},
-    {"<|call|>", false, nullptr, nullptr},
-    {"<EOT>", true, nullptr, nullptr},
-    {"_<EOT>", true, nullptr, nullptr},
-    {"[EOT]", true, nullptr, nullptr},
-    {"[EOS]", false, nullptr, nullptr},
-    {"<eos>", false, nullptr, nullptr},
-    {"<turn|>", false, nullptr, nullptr},
-    {"<end_of_utterance>", true, nullptr, nullptr},
-    {"<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>", true, nullptr, nullptr},
-    {"</s>", false, "<s>", nullptr}, // elsewhere (gemma3, qwen3) it is HTML like others
-    {"<|fim_pad|>", false, nullptr, nullptr},
-    {"<fim-pad>", false, nullptr, nullptr},
-    {"<fim_pad>", false, nullptr, nullptr},
-    {"<|repo_name|>", false, nullptr, nullptr},
-    {"<fim-repo>", false, nullptr, nullptr},
-    {"<reponame>", false, nullptr, nullptr},
-    {"<|file_sep|>", false, nullptr, nullptr},
+    {"<|eot_id|>", true, nullptr, nullptr, nullptr},
+    {"<|im_end|>", true, nullptr, nullptr, nullptr},
+    {"<|end|>", true, nullptr, "<|return|>", "<|flush|>"}, // there (gpt-oss, Solar) it only parts messages of one turn
+    {"<end_of_turn>", true, nullptr, nullptr, nullptr},
+    {"<|end_of_turn|>", true, nullptr, nullptr, nullptr},
+    {"<|endoftext|>", true, nullptr, nullptr, nullptr},
+    {"<|end_of_text|>", true, nullptr, nullptr, nullptr},
+    {"<|eom_id|>", false, nullptr, nullptr, nullptr},
+    {"<|return|>", false, nullptr, nullptr, nullptr},
+    {"<|call|>", false, nullptr, nullptr, nullptr},
+    {"<EOT>", true, nullptr, nullptr, nullptr},
+    {"_<EOT>", true, nullptr, nullptr, nullptr},
+    {"[EOT]", true, nullptr, nullptr, nullptr},
+    {"[EOS]", false, nullptr, nullptr, nullptr},
+    {"<eos>", false, nullptr, nullptr, nullptr},
+    {"<turn|>", false, nullptr, nullptr, nullptr},
+    {"<end_of_utterance>", true, nullptr, nullptr, nullptr},
+    {"<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>", true, nullptr, nullptr, nullptr},
+    {"</s>", false, "<s>", nullptr, nullptr}, // elsewhere (gemma3, qwen3) it is HTML like others
+    {"<|flush|>", false, "<|calls|>", nullptr, nullptr},
+    {"<|calls|>", false, "<|flush|>", nullptr, nullptr},
+    {"<|tool_response>", false, nullptr, nullptr, nullptr},
+    {"[e~[", false, nullptr, nullptr, nullptr},
+    {"<|fim_pad|>", false, nullptr, nullptr, nullptr},
+    {"<fim-pad>", false, nullptr, nullptr, nullptr},
+    {"<fim_pad>", false, nullptr, nullptr, nullptr},
+    {"<PAD>", false, nullptr, nullptr, nullptr},
+    {"[PAD]", false, nullptr, nullptr, nullptr},
+    {"<|fim_repo|>", false, nullptr, nullptr, nullptr},
+    {"<|repo_name|>", false, nullptr, nullptr, nullptr},
+    {"<fim-repo>", false, nullptr, nullptr, nullptr},
+    {"<reponame>", false, nullptr, nullptr, nullptr},
+    {"<|file_sep|>", false, nullptr, nullptr, nullptr},
 };
 // clang-format on
 
@@ -96,17 +108,39 @@ bool is_control_text(const tokenizer *t, const char *text) {
     return is_type(t, find_text(t, text), token_type::control);
 }
 
-// tokenizer.ggml.model. "gemma4" is Gemma 4's: ranks and split as its pre-tokenizer says, bytes among normal tokens.
+// tokenizer.ggml.model, and the ids that a file need not name.
+struct kind_row {
+    const char *model;
+    vocab_kind kind;
+    int32_t bos, eos, unk, sep, pad;
+    bool add_bos, add_eos, add_sep;
+};
+// clang-format off
+const kind_row kinds[] = {
+    {"llama",  vocab_kind::spm,       1,   2,  0,   -1,  -1, true,  false, false},
+    {"gpt2",   vocab_kind::bpe,       -1,  -1, -1,  -1,  -1, false, false, false},
+    {"gemma4", vocab_kind::bpe,       -1,  -1, -1,  -1,  -1, false, false, false}, // raw, as its pre-tokenizer says
+    {"t5",     vocab_kind::unigram,   -1,  1,  2,   -1,  0,  false, true,  false},
+    {"bert",   vocab_kind::wordpiece, 101, -1, 100, 102, 0,  true,  false, true},
+};
+// clang-format on
+
 llm_status read_kind(loader *l) {
     std::string_view model = gguf_string_or(l->file, "tokenizer.ggml.model", "");
-    l->t->kind = model == "llama" ? vocab_kind::spm : vocab_kind::bpe;
-    if (model == "llama" || model == "gpt2" || model == "gemma4") return LLM_OK;
+    std::string known;
+    for (const kind_row &row : kinds) {
+        if (model == row.model) l->kind = &row;
+        known.append(known.empty() ? "\"" : ", \"").append(row.model).append("\"");
+    }
+    if (l->kind) {
+        l->t->kind = l->kind->kind;
+        return LLM_OK;
+    }
     if (model.empty())
         return fail(l->err, LLM_ERR_UNSUPPORTED, "the file has no vocabulary: tokenizer.ggml.model is missing");
-    return fail(
-        l->err, LLM_ERR_UNSUPPORTED,
-        "vocabulary kind \"%.*s\" (tokenizer.ggml.model) is not supported; \"llama\", \"gpt2\" and \"gemma4\" are",
-        int(model.size()), model.data());
+    return fail(l->err, LLM_ERR_UNSUPPORTED,
+                "vocabulary kind \"%.*s\" (tokenizer.ggml.model) is not supported; these are: %s", int(model.size()),
+                model.data(), known.c_str());
 }
 
 llm_status read_texts(loader *l) {
@@ -155,22 +189,97 @@ llm_status read_types(loader *l) {
     return LLM_OK;
 }
 
-llm_status read_scores(loader *l) {
+llm_status read_scores(loader *l, std::vector<float> *out) {
     const gguf_value *scores;
     LLM_TRY(find_numbers(l, "tokenizer.ggml.scores", &scores));
     if (!scores)
-        return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.scores is missing: a \"llama\" vocabulary needs it");
-    l->t->score_keys.resize(l->t->texts.size());
-    for (size_t i = 0; i < l->t->score_keys.size(); i++) {
+        return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.scores is missing: a \"%s\" vocabulary needs it",
+                    l->kind->model);
+    out->resize(l->t->texts.size());
+    for (size_t i = 0; i < out->size(); i++) {
         double value = 0;
         gguf_array_f64(scores, i, &value);
-        float score = float(value) + 0.0f; // -0 becomes 0
-        uint32_t bits;
-        memcpy(&bits, &score, sizeof bits);
-        l->t->score_keys[i] = bits & 0x80000000u ? bits : ~(bits | 0x80000000u); // larger scores get smaller keys
+        (*out)[i] = float(value) + 0.0f; // -0 becomes 0
     }
     return LLM_OK;
 }
+
+// Scores as integers that can be compared, whatever they are.
+llm_status read_score_keys(loader *l) {
+    std::vector<float> scores;
+    LLM_TRY(read_scores(l, &scores));
+    for (float score : scores) {
+        uint32_t bits;
+        memcpy(&bits, &score, sizeof bits);
+        l->t->score_keys.push_back(bits & 0x80000000u ? bits : ~(bits | 0x80000000u)); // larger scores: smaller keys
+    }
+    return LLM_OK;
+}
+
+// ------------------------------------------------------------------ Unigram and WordPiece
+
+llm_status read_charsmap(loader *l) {
+    const gguf_value *value = gguf_find(l->file, "tokenizer.ggml.precompiled_charsmap");
+    if (!value || value->count == 0) return LLM_OK;
+    if (!value->is_array || (value->type != GGUF_I8 && value->type != GGUF_U8))
+        return fail(l->err, LLM_ERR_DAMAGED,
+                    "tokenizer.ggml.precompiled_charsmap: expected an array of bytes, found something else");
+    return charsmap_load(&l->t->unigram.normalizer, value->data, l->err);
+}
+
+// Sums of scores stay finite: a path through the longest text has 2^30 pieces.
+llm_status check_score(loader *l, size_t id, float score) {
+    constexpr float most = 1e20f;
+    if (score >= -most && score <= most) return LLM_OK;
+    return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.scores: token %zu has %g, expected a number up to %g", id,
+                double(score), double(most));
+}
+
+llm_status read_unigram(loader *l) {
+    constexpr float unknown_penalty = 10; // below the worst piece, as in SentencePiece
+    tokenizer *t = l->t;
+    unigram_model *m = &t->unigram;
+    LLM_TRY(read_charsmap(l));
+    LLM_TRY(read_scores(l, &m->scores));
+    std::vector<trie_entry> pieces;
+    bool any = false;
+    for (size_t id = 0; id < m->scores.size(); id++) {
+        token_type type = t->types[id];
+        float score = m->scores[id], worst = m->unknown;
+        LLM_TRY(check_score(l, id, score));
+        if (type == token_type::normal || type == token_type::user_defined)
+            pieces.push_back({t->texts[id], int32_t(id)});
+        if (type != token_type::normal) continue;
+        m->unknown = any ? std::min(worst, score) : score;
+        m->best = any ? std::max(m->best, score) : score;
+        any = true;
+    }
+    m->unknown -= unknown_penalty;
+    trie_build(&m->trie, std::move(pieces));
+    m->remove_extra_spaces = gguf_bool_or(l->file, "tokenizer.ggml.remove_extra_whitespaces", false);
+    return LLM_OK;
+}
+
+void read_wordpiece(loader *l) {
+    tokenizer *t = l->t;
+    wordpiece_model *m = &t->wordpiece;
+    std::vector<trie_entry> starts, rests;
+    for (size_t id = 0; id < t->texts.size(); id++) {
+        token_type type = t->types[id];
+        if (type == token_type::control || type == token_type::unknown) continue;
+        std::string_view text = t->texts[id];
+        if (text.substr(0, space_mark.size()) == space_mark)
+            starts.push_back({text.substr(space_mark.size()), int32_t(id)});
+        else
+            rests.push_back({text, int32_t(id)});
+    }
+    trie_build(&m->starts, std::move(starts));
+    trie_build(&m->rests, std::move(rests));
+    m->lowercase = gguf_bool_or(l->file, "tokenizer.ggml.normalizer.lowercase", true);
+    m->strip_accents = gguf_bool_or(l->file, "tokenizer.ggml.normalizer.strip_accents", m->lowercase);
+}
+
+// ------------------------------------------------------------------ pre-tokenizer
 
 llm_status choose_pre(loader *l) {
     std::string_view name = gguf_string_or(l->file, "tokenizer.ggml.pre", "");
@@ -370,7 +479,7 @@ int32_t read_id(loader *l, const char *key, int32_t fallback) {
 bool is_end(const tokenizer *t, const end_text &end, int32_t id) {
     if (!is_type(t, id, token_type::control) && !is_type(t, id, token_type::user_defined)) return false;
     if (end.only_with && !is_control_text(t, end.only_with)) return false;
-    return !end.not_with || !is_control_text(t, end.not_with);
+    return !(end.not_with && is_control_text(t, end.not_with)) && !(end.nor_with && is_control_text(t, end.nor_with));
 }
 
 void mark_ends(tokenizer *t) {
@@ -385,32 +494,58 @@ void mark_ends(tokenizer *t) {
         if (id >= 0) t->flags[size_t(id)] |= TOKEN_ENDS_GENERATION;
 }
 
+// The token of a line end. Kinds without one name the padding token, as the file format's reference does.
+int32_t find_line_end(const tokenizer *t) {
+    std::vector<int32_t> ids;
+    switch (t->kind) {
+    case vocab_kind::wordpiece: return t->special.pad;
+    case vocab_kind::unigram: {
+        encode_scratch scratch;
+        if (encode_unigram(t, "\n", true, &scratch, &ids, nullptr) != LLM_OK || ids.empty()) return t->special.pad;
+        return ids[0];
+    }
+    case vocab_kind::raw:
+        if (int32_t id = find_text(t, "\n"); id >= 0) return id;
+        break;
+    default: break;
+    }
+    return t->byte_ids['\n'];
+}
+
 void read_special(loader *l) {
     tokenizer *t = l->t;
-    bool spm = t->kind == vocab_kind::spm;
-    t->special.bos = read_id(l, "tokenizer.ggml.bos_token_id", spm ? 1 : -1);
-    t->special.eos = read_id(l, "tokenizer.ggml.eos_token_id", spm ? 2 : -1);
-    t->special.unk = read_id(l, "tokenizer.ggml.unknown_token_id", spm ? 0 : -1);
-    t->special.pad = read_id(l, "tokenizer.ggml.padding_token_id", -1);
+    const kind_row *kind = l->kind;
+    uint8_t of_pre = l->row ? l->row->flags : 0;
+    int32_t cls = read_id(l, "tokenizer.ggml.cls_token_id", kind->bos); // BERT's name for it
+    t->special.bos = read_id(l, "tokenizer.ggml.bos_token_id", t->kind == vocab_kind::wordpiece ? cls : kind->bos);
+    t->special.eos = read_id(l, "tokenizer.ggml.eos_token_id", kind->eos);
+    t->special.unk = read_id(l, "tokenizer.ggml.unknown_token_id", kind->unk);
+    t->special.sep = read_id(l, "tokenizer.ggml.seperator_token_id", kind->sep); // spelt so in the format
+    t->special.pad = read_id(l, "tokenizer.ggml.padding_token_id", kind->pad);
     t->special.eot = read_id(l, "tokenizer.ggml.eot_token_id", -1);
-    int32_t line_end = t->kind == vocab_kind::raw ? find_text(t, "\n") : -1;
-    t->special.nl = line_end >= 0 ? line_end : t->byte_ids['\n'];
+    t->add_space_prefix = (t->kind == vocab_kind::spm || t->kind == vocab_kind::unigram) &&
+                          gguf_bool_or(l->file, "tokenizer.ggml.add_space_prefix", t->kind == vocab_kind::spm);
+    t->special.nl = find_line_end(t);
     mark_ends(t);
     int32_t eom = read_id(l, "tokenizer.ggml.eom_token_id", -1);
     if (eom >= 0) t->flags[size_t(eom)] |= TOKEN_ENDS_GENERATION;
-    t->add_bos = gguf_bool_or(l->file, "tokenizer.ggml.add_bos_token", spm || (l->row && l->row->flags & PRE_ADD_BOS));
-    t->add_eos = gguf_bool_or(l->file, "tokenizer.ggml.add_eos_token", false);
-    t->add_space_prefix = spm && gguf_bool_or(l->file, "tokenizer.ggml.add_space_prefix", true);
+    t->add_bos = gguf_bool_or(l->file, "tokenizer.ggml.add_bos_token", kind->add_bos || of_pre & PRE_ADD_BOS);
+    t->add_eos = gguf_bool_or(l->file, "tokenizer.ggml.add_eos_token", kind->add_eos);
+    t->add_sep = gguf_bool_or(l->file, "tokenizer.ggml.add_sep_token", kind->add_sep || of_pre & PRE_ADD_SEP);
 }
 
-// Phi-3's own tokenizer strips white space after its special tokens ("rstrip"), these three aside. GGUF does not say
-// so.
+// White space beside special tokens that their own tokenizers strip. GGUF does not say so: Phi-3's after its special
+// tokens ("rstrip"), three aside; before the mask token ("lstrip") of the RoBERTa kind, of XLM-R's and of ModernBERT.
 void mark_space_eaters(loader *l) {
     tokenizer *t = l->t;
-    if (t->kind != vocab_kind::spm || l->architecture != "phi3") return;
+    bool phi3 = t->kind == vocab_kind::spm && l->architecture == "phi3";
+    bool masks = t->kind == vocab_kind::unigram || (l->row && l->row->flags & PRE_MASK_EATS_SPACE);
+    if (!phi3 && !masks) return;
     for (size_t i = 0; i < t->texts.size(); i++) {
         std::string_view text = t->texts[i];
-        if (t->types[i] == token_type::control && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")
+        if (t->types[i] != token_type::control && t->types[i] != token_type::user_defined) continue;
+        if (masks && (text == "<mask>" || text == "[MASK]")) t->flags[i] |= TOKEN_EATS_SPACE_BEFORE;
+        if (phi3 && t->types[i] == token_type::control && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")
             t->flags[i] |= TOKEN_EATS_SPACE_AFTER;
     }
 }
@@ -423,15 +558,15 @@ void collect_added(tokenizer *t) {
     for (size_t i = 0; i < t->texts.size(); i++) {
         bool control = t->types[i] == token_type::control || t->types[i] == token_type::unknown;
         if (!control && t->types[i] != token_type::user_defined) continue;
-        if (t->kind == vocab_kind::bpe)
-            plain.bytes.append(t->texts[i]);
-        else
+        if (marks_are_spaces(t))
             append_with_spaces(t->texts[i], &plain.bytes);
+        else
+            plain.bytes.append(t->texts[i]);
         plain.end.push_back(uint32_t(plain.bytes.size()));
         tokens.push_back({{}, int32_t(i), control});
     }
     for (size_t i = 0; i < tokens.size(); i++) tokens[i].text = plain[i];
-    added_tokens_build(&t->added, std::move(tokens));
+    added_tokens_build(&t->added, tokens);
 }
 
 llm_status load(loader *l) {
@@ -439,12 +574,19 @@ llm_status load(loader *l) {
     LLM_TRY(read_kind(l));
     LLM_TRY(read_texts(l));
     LLM_TRY(read_types(l));
-    if (t->kind == vocab_kind::spm) {
-        LLM_TRY(read_scores(l));
+    switch (t->kind) {
+    case vocab_kind::spm:
+        LLM_TRY(read_score_keys(l));
         find_space_joints(t);
-    } else {
-        LLM_TRY(choose_pre(l));
+        break;
+    case vocab_kind::unigram: LLM_TRY(read_unigram(l)); break;
+    case vocab_kind::wordpiece: read_wordpiece(l); break;
+    case vocab_kind::bpe:
+    case vocab_kind::raw:
+        LLM_TRY(choose_pre(l)); // which of the two it is
         LLM_TRY(read_merges(l));
+        if (t->kind == vocab_kind::raw) find_space_joints(t);
+        break;
     }
     retype_bytes(t);
     make_pieces(t);
@@ -460,7 +602,7 @@ llm_status load(loader *l) {
 llm_status tokenizer_load(const gguf_file *file, const char *pre_override, const log_sink *log, tokenizer **out,
                           llm_error *err) {
     std::unique_ptr<tokenizer> t = std::make_unique<tokenizer>();
-    loader l{file, pre_override, log, err, gguf_string_or(file, "general.architecture", ""), nullptr, t.get()};
+    loader l{file, pre_override, log, err, gguf_string_or(file, "general.architecture", ""), nullptr, nullptr, t.get()};
     LLM_TRY(load(&l));
     *out = t.release();
     return LLM_OK;

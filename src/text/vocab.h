@@ -2,6 +2,7 @@
 // need. Internal to src/text; everyone else uses tokenizer.h.
 #pragma once
 #include "text/added_tokens.h"
+#include "text/charsmap.h"
 #include "text/pretokenizer.h"
 #include "text/tokenizer.h"
 #include <array>
@@ -10,17 +11,22 @@
 namespace llm {
 
 enum class vocab_kind : uint8_t {
-    spm, // SentencePiece BPE: tokens are text with U+2581 for a space, pairs merge by the score of their union
-    bpe, // byte-level BPE (GPT-2): tokens are bytes written as printable characters, pairs merge by rank
-    raw, // BPE by rank on characters, with U+2581 for a space
+    spm,       // SentencePiece BPE: tokens are text with U+2581 for a space, pairs merge by the score of their union
+    bpe,       // byte-level BPE (GPT-2): tokens are bytes written as printable characters, pairs merge by rank
+    raw,       // BPE by rank on characters, with U+2581 for a space
+    unigram,   // SentencePiece Unigram (T5): the segmentation with the best sum of scores
+    wordpiece, // BERT: words of a normalised text cut greedily; U+2581 begins the tokens that begin words
 };
 
 enum class token_type : uint8_t { undefined, normal, unknown, control, user_defined, unused, byte }; // as in the file
 
 enum : uint8_t {
     TOKEN_ENDS_GENERATION = 1,
-    TOKEN_EATS_SPACE_AFTER = 2, // white space that follows it in a text belongs to it ("rstrip" of the original)
+    TOKEN_EATS_SPACE_AFTER = 2,  // white space that follows it in a text belongs to it ("rstrip" of the original)
+    TOKEN_EATS_SPACE_BEFORE = 4, // the same before it ("lstrip")
 };
+
+constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581
 
 // Strings of all tokens in one block.
 struct string_block {
@@ -68,6 +74,19 @@ inline const merge_rule *merge_find(const merge_table &table, int32_t left, int3
     }
 }
 
+struct unigram_model {
+    byte_trie trie;
+    std::vector<float> scores;
+    float unknown = 0; // score of a character that is no piece
+    float best = 0;    // the best score of a normal token
+    charsmap normalizer;
+    bool remove_extra_spaces = false;
+};
+struct wordpiece_model {
+    byte_trie starts, rests; // of words
+    bool lowercase = true, strip_accents = true;
+};
+
 struct tokenizer {
     vocab_kind kind = vocab_kind::spm;
     string_block texts;  // as stored
@@ -82,15 +101,27 @@ struct tokenizer {
     added_tokens added;
     std::unique_ptr<pre_tokenizer, void (*)(pre_tokenizer *)> pre{nullptr, pre_tokenizer_free};
     tokenizer_ids special;
-    bool add_bos = false, add_eos = false;
-    bool add_space_prefix = false; // spm
+    bool add_bos = false, add_eos = false, add_sep = false;
+    bool add_space_prefix = false; // spm, unigram
     bool whole_words = false;      // a word that is a token is that token, whatever the merges say
     bool normalize_nfc = false;
-    // spm: last bytes of characters that stand before a U+2581 inside some token. After any other character a U+2581
-    // begins a word: no merge can cross it.
+    // spm, raw: last bytes of characters that stand before a U+2581 inside some token. After any other character a
+    // U+2581 begins a word: no merge can cross it.
     std::array<bool, 256> joins_space{};
+    unigram_model unigram;
+    wordpiece_model wordpiece;
 };
 
-constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581
+// Where the word that begins at `begin` ends: before a space mark that no merge can cross.
+inline size_t space_word_end(const tokenizer *t, std::string_view text, size_t begin) {
+    for (size_t at = begin;;) {
+        at = text.find(space_mark, at + 1);
+        if (at == std::string_view::npos) return text.size();
+        if (!t->joins_space[uint8_t(text[at - 1])]) return at;
+    }
+}
+
+// A literal U+2581 in a text is a space: these kinds cannot tell the two apart.
+inline bool marks_are_spaces(const tokenizer *t) { return t->kind == vocab_kind::spm || t->kind == vocab_kind::raw; }
 
 } // namespace llm

@@ -62,17 +62,26 @@ tokenizer_ptr load_tokenizer(const std::string &gguf, const char *pre_override, 
     return tokenizer_ptr(t);
 }
 
-tokenizer_ptr load_vocabulary(const std::string &name) {
+std::string vocabulary_bytes(const std::string &name) {
     std::string folder = test_data() + "/vocab/";
     rapidjson::Document index = parse_json(read_file(folder + "index.json"));
     for (const auto &entry : index.GetArray()) {
         if (entry["name"].GetString() != name) continue;
         std::string path = folder + entry["file"].GetString();
         bool gzipped = path.size() > 3 && path.compare(path.size() - 3, 3, ".gz") == 0;
-        return load_tokenizer(gzipped ? read_gzip(path) : read_file(path));
+        return gzipped ? read_gzip(path) : read_file(path);
     }
     FAIL("no vocabulary " << name);
-    return nullptr;
+    return {};
+}
+
+tokenizer_ptr load_vocabulary(const std::string &name) { return load_tokenizer(vocabulary_bytes(name)); }
+
+std::vector<std::string> vocabulary_names() {
+    std::vector<std::string> names;
+    rapidjson::Document index = parse_json(read_file(test_data() + "/vocab/index.json"));
+    for (const auto &entry : index.GetArray()) names.push_back(entry["name"].GetString());
+    return names;
 }
 
 static std::string environment(const char *name) {

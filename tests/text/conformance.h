@@ -23,7 +23,9 @@ using tokenizer_ptr = std::unique_ptr<llm::tokenizer, tokenizer_deleter>;
 // Loads from the bytes of a GGUF file; fails the test unless `expected` comes out.
 tokenizer_ptr load_tokenizer(const std::string &gguf, const char *pre_override = nullptr, llm_status expected = LLM_OK,
                              llm_error *err = nullptr);
-tokenizer_ptr load_vocabulary(const std::string &name); // of vocab/index.json
+std::vector<std::string> vocabulary_names(); // of vocab/index.json
+std::string vocabulary_bytes(const std::string &name);
+tokenizer_ptr load_vocabulary(const std::string &name);
 // The vocabulary and stored chat template of a published model in
 // ${LLM_MODELS:-${XDG_DATA_HOME:-~/.local/share}/llm/models}; NULL when it is not there, with a warning.
 tokenizer_ptr load_published(const std::string &file_name, std::string *chat_template);

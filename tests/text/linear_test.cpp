@@ -106,7 +106,7 @@ static std::string fill(const pattern &p, size_t n) {
     return text + p.last;
 }
 
-TEST_CASE("every pre-tokenizer takes linear time and little stack", "[text]") {
+TEST_CASE("every pre-tokenizer takes linear time and little stack", "[linear]") {
     const std::vector<std::string> merges{"a a", "aa aa", "A A", "\u0120 \u0120", "\u0120\u0120 \u0120\u0120", "1 1"};
     std::set<const split_step *> seen;
     for (size_t i = 0; const pre_row *row = pre_at(i); i++) {
@@ -128,7 +128,7 @@ TEST_CASE("every pre-tokenizer takes linear time and little stack", "[text]") {
     }
 }
 
-TEST_CASE("SentencePiece merging takes linear time and little stack", "[text]") {
+TEST_CASE("SentencePiece merging takes linear time and little stack", "[linear]") {
     tokenizer_ptr t = load_tokenizer(tiny_spm({{"\u2581", 1, -9},
                                                {"\u2581\u2581", 1, -1},
                                                {"a", 1, -9},
@@ -146,19 +146,49 @@ TEST_CASE("SentencePiece merging takes linear time and little stack", "[text]") 
     CHECK(twice < 0.2 * patience * double(std::size(patterns)));
 }
 
-TEST_CASE("a megabyte of one character takes under two seconds with every vocabulary", "[text]") {
+static const pattern runs[] = {
+    {"", "a", ""},      {"", " ", ""},    {"", "\n", ""},     {"", "1", ""},
+    {"", "-", ""},      {"", "A", ""},    {"", "ab", ""},     {"", "\u4E2D", ""},
+    {"", "\u2581", ""}, {"", "\xFF", ""}, {"", "\u0301", ""}, {"", "\U0001F600", ""},
+    {"", "a ", ""},     {"", " \n", "x"}, {"", "<", ""},      {"", "\u0E01\u0E34", ""},
+};
+
+// A measurement that something else disturbed is made again.
+static double seconds_of(const tokenizer *t, const pattern &p, size_t n, double limit) {
+    double best = 1e9;
+    for (int i = 0; i < 3 && best > limit; i++) best = std::min(best, tokenize_on_small_stack(t, fill(p, n)).seconds);
+    return best;
+}
+
+static void check_limit(const std::string &name, const tokenizer *t, const pattern &p, size_t n) {
+    double limit = 2 * patience * double(n) / 1e6, seconds = seconds_of(t, p, n, limit);
+    INFO(name << ": " << n << " bytes of [" << p.fill << "] " << seconds << " s");
+    CHECK(seconds < limit);
+}
+
+TEST_CASE("every vocabulary takes linear time: two seconds for a megabyte of one character or short pattern",
+          "[linear]") {
     if (!have_test_data("vocab")) return;
-    const char *const fills[] = {"a", " ", "-", "\n", "\u4E2D", "\xFF", "1", "A"};
-    size_t i = 0;
-    rapidjson::Document index = parse_json(read_file(test_data() + "/vocab/index.json"));
-    for (const auto &entry : index.GetArray()) {
-        std::string model = entry["model"].GetString();
-        if (model != "llama" && model != "gpt2" && model != "gemma4") continue;
-        tokenizer_ptr t = load_vocabulary(entry["name"].GetString());
-        pattern p{"", fills[i++ % std::size(fills)], ""};
-        job j = tokenize_on_small_stack(t.get(), fill(p, 1000000));
-        INFO(entry["name"].GetString() << " " << p.fill << " " << j.seconds << " s");
-        CHECK(j.seconds < 2 * patience);
+    constexpr size_t n = 60000, million = 1000000;
+    size_t next = 0;
+    for (const std::string &name : vocabulary_names()) {
+        tokenizer_ptr t = load_vocabulary(name);
+        double once = 0, twice = 0;
+        for (const pattern &p : runs) {
+            once += seconds_of(t.get(), p, n, patience);
+            twice += seconds_of(t.get(), p, 2 * n, patience);
+        }
+        INFO(name << " " << once << " " << twice);
+        CHECK(twice < 2.5 * once);
+        for (int i = 0; i < 3; i++) check_limit(name, t.get(), runs[next++ % std::size(runs)], million);
+    }
+}
+
+TEST_CASE("a megabyte of every pattern with every vocabulary takes under two seconds", "[.linear-all]") {
+    if (!have_test_data("vocab")) return;
+    for (const std::string &name : vocabulary_names()) {
+        tokenizer_ptr t = load_vocabulary(name);
+        for (const pattern &p : runs) check_limit(name, t.get(), p, 1000000);
     }
 }
 
@@ -169,8 +199,7 @@ TEST_CASE("speed of vocabularies", "[.text-speed]") {
                         read_file(test_data() + "/README-text.md") + read_file(test_data() + "/README.md");
     rapidjson::Document index = parse_json(read_file(test_data() + "/vocab/index.json"));
     for (const auto &entry : index.GetArray()) {
-        std::string name = entry["name"].GetString(), model = entry["model"].GetString();
-        if (model != "llama" && model != "gpt2" && model != "gemma4") continue;
+        std::string name = entry["name"].GetString();
         tokenizer_ptr t = load_vocabulary(name);
         double best = 1e9;
         for (int i = 0; i < 5; i++) best = std::min(best, tokenize_on_small_stack(t.get(), prose).seconds);

@@ -270,7 +270,7 @@ LLM_API llm_status llm_model_get_cost(const llm_model *model, llm_cost *out, llm
 
 typedef int32_t llm_token;
 
-enum { LLM_TOKENIZE_ADD_SPECIAL = 1,    /* BOS/EOS as the vocabulary asks */
+enum { LLM_TOKENIZE_ADD_SPECIAL = 1,    /* BOS, EOS, separator as the vocabulary asks */
        LLM_TOKENIZE_PARSE_SPECIAL = 2   /* control tokens written in the text become control ids; off: user text is text */
 };
 /* Ids of any bytes. *n_ids is the number of ids also when `capacity` is smaller: then LLM_ERR_TOO_SMALL, and `ids` holds
@@ -283,7 +283,7 @@ LLM_API llm_status llm_detokenize(const llm_model *model, const llm_token *ids, 
 /* Raw bytes of one token (not always whole characters); belongs to the model. Unknown ids give length 0. */
 LLM_API const char *llm_token_piece(const llm_model *model, llm_token id, bool show_control, size_t *length);
 typedef enum llm_special { LLM_SPECIAL_BOS, LLM_SPECIAL_EOS, LLM_SPECIAL_EOT, LLM_SPECIAL_UNK, LLM_SPECIAL_PAD,
-                           LLM_SPECIAL_NL } llm_special;
+                           LLM_SPECIAL_NL, LLM_SPECIAL_SEP } llm_special;
 LLM_API llm_token llm_token_special(const llm_model *model, llm_special which); /* -1: none */
 LLM_API bool llm_token_is_eog(const llm_model *model, llm_token id);            /* ends a generation */
 LLM_API bool llm_token_is_control(const llm_model *model, llm_token id);

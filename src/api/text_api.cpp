@@ -62,6 +62,7 @@ llm_token llm_token_special(const llm_model *model, llm_special which) {
     case LLM_SPECIAL_UNK: return ids->unk;
     case LLM_SPECIAL_PAD: return ids->pad;
     case LLM_SPECIAL_NL: return ids->nl;
+    case LLM_SPECIAL_SEP: return ids->sep;
     }
     return -1;
 }

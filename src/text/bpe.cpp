@@ -27,6 +27,7 @@ static void make_symbols(const tokenizer *t, std::string_view word, std::vector<
         if (t->kind == vocab_kind::raw) {
             n = utf8_next(word.data() + at, word.data() + word.size()).n;
             id = text_index_find(t->by_text, t->texts, word.substr(at, n));
+            if (tokenizer_is_control(t, id)) id = -1;
         }
         symbols->push_back({at, n, id, -1, -1});
     }

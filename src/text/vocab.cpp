@@ -104,6 +104,10 @@ int32_t find_text(const tokenizer *t, std::string_view text) { return text_index
 
 bool is_type(const tokenizer *t, int32_t id, token_type type) { return id >= 0 && t->types[size_t(id)] == type; }
 
+bool is_special_type(const tokenizer *t, int32_t id) {
+    return is_type(t, id, token_type::control) || is_type(t, id, token_type::unknown);
+}
+
 bool is_control_text(const tokenizer *t, const char *text) {
     return is_type(t, find_text(t, text), token_type::control);
 }
@@ -394,7 +398,7 @@ void find_byte_ids(tokenizer *t) {
         // An added token may be spelt like a byte's letter (deepseek has some); it stands for that text, not the byte.
         int32_t id = find_text(t, text);
         char plain = char(byte);
-        bool is_byte = id >= 0 && t->pieces[size_t(id)] == std::string_view(&plain, 1);
+        bool is_byte = id >= 0 && !is_special_type(t, id) && t->pieces[size_t(id)] == std::string_view(&plain, 1);
         t->byte_ids[size_t(byte)] = is_byte ? id : -1;
     }
 }
@@ -463,6 +467,12 @@ llm_status read_merges(loader *l) {
     return LLM_OK;
 }
 
+// Text never becomes a control token: not by merging either.
+void forbid_control_merges(tokenizer *t) {
+    for (merge_rule &rule : t->merges.slots)
+        if (rule.merged >= 0 && is_special_type(t, rule.merged)) rule.merged = -1;
+}
+
 // ------------------------------------------------------------------ special tokens
 
 int32_t read_id(loader *l, const char *key, int32_t fallback) {
@@ -512,10 +522,10 @@ int32_t find_line_end(const tokenizer *t) {
     return t->byte_ids['\n'];
 }
 
+// Also settles which tokens are control tokens: everything that is built of the others comes after it.
 void read_special(loader *l) {
     tokenizer *t = l->t;
     const kind_row *kind = l->kind;
-    uint8_t of_pre = l->row ? l->row->flags : 0;
     int32_t cls = read_id(l, "tokenizer.ggml.cls_token_id", kind->bos); // BERT's name for it
     t->special.bos = read_id(l, "tokenizer.ggml.bos_token_id", t->kind == vocab_kind::wordpiece ? cls : kind->bos);
     t->special.eos = read_id(l, "tokenizer.ggml.eos_token_id", kind->eos);
@@ -523,15 +533,21 @@ void read_special(loader *l) {
     t->special.sep = read_id(l, "tokenizer.ggml.seperator_token_id", kind->sep); // spelt so in the format
     t->special.pad = read_id(l, "tokenizer.ggml.padding_token_id", kind->pad);
     t->special.eot = read_id(l, "tokenizer.ggml.eot_token_id", -1);
-    t->add_space_prefix = (t->kind == vocab_kind::spm || t->kind == vocab_kind::unigram) &&
-                          gguf_bool_or(l->file, "tokenizer.ggml.add_space_prefix", t->kind == vocab_kind::spm);
-    t->special.nl = find_line_end(t);
     mark_ends(t);
     int32_t eom = read_id(l, "tokenizer.ggml.eom_token_id", -1);
     if (eom >= 0) t->flags[size_t(eom)] |= TOKEN_ENDS_GENERATION;
+}
+
+// What tokenize() adds to a text.
+void read_additions(loader *l) {
+    tokenizer *t = l->t;
+    const kind_row *kind = l->kind;
+    uint8_t of_pre = l->row ? l->row->flags : 0;
     t->add_bos = gguf_bool_or(l->file, "tokenizer.ggml.add_bos_token", kind->add_bos || of_pre & PRE_ADD_BOS);
     t->add_eos = gguf_bool_or(l->file, "tokenizer.ggml.add_eos_token", kind->add_eos);
     t->add_sep = gguf_bool_or(l->file, "tokenizer.ggml.add_sep_token", kind->add_sep || of_pre & PRE_ADD_SEP);
+    t->add_space_prefix = (t->kind == vocab_kind::spm || t->kind == vocab_kind::unigram) &&
+                          gguf_bool_or(l->file, "tokenizer.ggml.add_space_prefix", t->kind == vocab_kind::spm);
 }
 
 // White space beside special tokens that their own tokenizers strip. GGUF does not say so: Phi-3's after its special
@@ -556,7 +572,7 @@ void collect_added(tokenizer *t) {
     std::vector<added_token> tokens;
     string_block plain;
     for (size_t i = 0; i < t->texts.size(); i++) {
-        bool control = t->types[i] == token_type::control || t->types[i] == token_type::unknown;
+        bool control = is_special_type(t, int32_t(i));
         if (!control && t->types[i] != token_type::user_defined) continue;
         if (marks_are_spaces(t))
             append_with_spaces(t->texts[i], &plain.bytes);
@@ -574,6 +590,7 @@ llm_status load(loader *l) {
     LLM_TRY(read_kind(l));
     LLM_TRY(read_texts(l));
     LLM_TRY(read_types(l));
+    read_special(l);
     switch (t->kind) {
     case vocab_kind::spm:
         LLM_TRY(read_score_keys(l));
@@ -591,7 +608,9 @@ llm_status load(loader *l) {
     retype_bytes(t);
     make_pieces(t);
     find_byte_ids(t);
-    read_special(l);
+    forbid_control_merges(t);
+    read_additions(l);
+    t->special.nl = find_line_end(t);
     mark_space_eaters(l);
     collect_added(t);
     return LLM_OK;

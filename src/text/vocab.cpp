@@ -1,7 +1,6 @@
 // Reading tokenizer.ggml.* into a tokenizer.
-#include "text/vocab.h"
+#include "text/vocab_load.h"
 #include "text/byte_letters.h"
-#include "text/encode.h"
 #include "text/hash.h"
 #include "text/utf8.h"
 #include <algorithm>
@@ -38,87 +37,17 @@ int32_t text_index_find(const text_index &index, const string_block &texts, std:
     return -1;
 }
 
+void append_with_spaces(std::string_view text, std::string *out) {
+    for (size_t at = 0, mark; at < text.size(); at = mark + space_mark.size()) {
+        mark = text.find(space_mark, at);
+        out->append(text.substr(at, mark - at));
+        if (mark == std::string_view::npos) break;
+        out->push_back(' ');
+    }
+}
+
 namespace {
 
-struct kind_row;
-
-struct loader {
-    const gguf_file *file;
-    const char *pre_override;
-    const log_sink *log;
-    llm_error *err;
-    std::string_view architecture;
-    const kind_row *kind = nullptr;
-    const pre_row *row = nullptr;
-    tokenizer *t;
-};
-
-// Texts that end a generation wherever the vocabulary has them as control tokens. A user-defined token of such a text
-// counts as control: files that store it so would let a user's text end the turn.
-struct end_text {
-    const char *text;
-    bool ends_turn;        // candidates for `eot` when the file names none, in this order
-    const char *only_with; // not NULL: only where this text is a control token too
-    const char *not_with;  // not NULL: not where this text is a control token
-    const char *nor_with;  // the same
-};
-// clang-format off
-const end_text end_texts[] = {
-    {"<|eot_id|>", true, nullptr, nullptr, nullptr},
-    {"<|im_end|>", true, nullptr, nullptr, nullptr},
-    {"<|end|>", true, nullptr, "<|return|>", "<|flush|>"}, // there (gpt-oss, Solar) it only parts messages of one turn
-    {"<end_of_turn>", true, nullptr, nullptr, nullptr},
-    {"<|end_of_turn|>", true, nullptr, nullptr, nullptr},
-    {"<|endoftext|>", true, nullptr, nullptr, nullptr},
-    {"<|end_of_text|>", true, nullptr, nullptr, nullptr},
-    {"<|eom_id|>", false, nullptr, nullptr, nullptr},
-    {"<|return|>", false, nullptr, nullptr, nullptr},
-    {"<|call|>", false, nullptr, nullptr, nullptr},
-    {"<EOT>", true, nullptr, nullptr, nullptr},
-    {"_<EOT>", true, nullptr, nullptr, nullptr},
-    {"[EOT]", true, nullptr, nullptr, nullptr},
-    {"[EOS]", false, nullptr, nullptr, nullptr},
-    {"<eos>", false, nullptr, nullptr, nullptr},
-    {"<turn|>", false, nullptr, nullptr, nullptr},
-    {"<end_of_utterance>", true, nullptr, nullptr, nullptr},
-    {"<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>", true, nullptr, nullptr, nullptr},
-    {"</s>", false, "<s>", nullptr, nullptr}, // elsewhere (gemma3, qwen3) it is HTML like others
-    {"<|flush|>", false, "<|calls|>", nullptr, nullptr},
-    {"<|calls|>", false, "<|flush|>", nullptr, nullptr},
-    {"<|tool_response>", false, nullptr, nullptr, nullptr},
-    {"[e~[", false, nullptr, nullptr, nullptr},
-    {"<|fim_pad|>", false, nullptr, nullptr, nullptr},
-    {"<fim-pad>", false, nullptr, nullptr, nullptr},
-    {"<fim_pad>", false, nullptr, nullptr, nullptr},
-    {"<PAD>", false, nullptr, nullptr, nullptr},
-    {"[PAD]", false, nullptr, nullptr, nullptr},
-    {"<|fim_repo|>", false, nullptr, nullptr, nullptr},
-    {"<|repo_name|>", false, nullptr, nullptr, nullptr},
-    {"<fim-repo>", false, nullptr, nullptr, nullptr},
-    {"<reponame>", false, nullptr, nullptr, nullptr},
-    {"<|file_sep|>", false, nullptr, nullptr, nullptr},
-};
-// clang-format on
-
-int32_t find_text(const tokenizer *t, std::string_view text) { return text_index_find(t->by_text, t->texts, text); }
-
-bool is_type(const tokenizer *t, int32_t id, token_type type) { return id >= 0 && t->types[size_t(id)] == type; }
-
-bool is_special_type(const tokenizer *t, int32_t id) {
-    return is_type(t, id, token_type::control) || is_type(t, id, token_type::unknown);
-}
-
-bool is_control_text(const tokenizer *t, const char *text) {
-    return is_type(t, find_text(t, text), token_type::control);
-}
-
-// tokenizer.ggml.model, and the ids that a file need not name.
-struct kind_row {
-    const char *model;
-    vocab_kind kind;
-    int32_t bos, eos, unk, sep, pad;
-    bool add_bos, add_eos, add_sep;
-};
 // clang-format off
 const kind_row kinds[] = {
     {"llama",  vocab_kind::spm,       1,   2,  0,   -1,  -1, true,  false, false},
@@ -129,7 +58,7 @@ const kind_row kinds[] = {
 };
 // clang-format on
 
-llm_status read_kind(loader *l) {
+llm_status read_kind(vocab_loader *l) {
     std::string_view model = gguf_string_or(l->file, "tokenizer.ggml.model", "");
     std::string known;
     for (const kind_row &row : kinds) {
@@ -147,7 +76,7 @@ llm_status read_kind(loader *l) {
                 model.data(), known.c_str());
 }
 
-llm_status read_texts(loader *l) {
+llm_status read_texts(vocab_loader *l) {
     const gguf_value *tokens = gguf_find(l->file, "tokenizer.ggml.tokens");
     if (!tokens || !tokens->is_array || tokens->type != GGUF_STRING || tokens->strings.empty())
         return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.tokens: expected an array of strings, found %s",
@@ -169,7 +98,7 @@ llm_status read_texts(loader *l) {
 }
 
 // An array of numbers beside the tokens; absent is fine, another length is not.
-llm_status find_numbers(loader *l, const char *key, const gguf_value **out) {
+llm_status find_numbers(vocab_loader *l, const char *key, const gguf_value **out) {
     *out = gguf_find(l->file, key);
     double probe;
     if (!*out) return LLM_OK;
@@ -179,7 +108,7 @@ llm_status find_numbers(loader *l, const char *key, const gguf_value **out) {
     return LLM_OK;
 }
 
-llm_status read_types(loader *l) {
+llm_status read_types(vocab_loader *l) {
     tokenizer *t = l->t;
     const gguf_value *types;
     LLM_TRY(find_numbers(l, "tokenizer.ggml.token_type", &types));
@@ -193,7 +122,7 @@ llm_status read_types(loader *l) {
     return LLM_OK;
 }
 
-llm_status read_scores(loader *l, std::vector<float> *out) {
+llm_status read_scores(vocab_loader *l, std::vector<float> *out) {
     const gguf_value *scores;
     LLM_TRY(find_numbers(l, "tokenizer.ggml.scores", &scores));
     if (!scores)
@@ -209,7 +138,7 @@ llm_status read_scores(loader *l, std::vector<float> *out) {
 }
 
 // Scores as integers that can be compared, whatever they are.
-llm_status read_score_keys(loader *l) {
+llm_status read_score_keys(vocab_loader *l) {
     std::vector<float> scores;
     LLM_TRY(read_scores(l, &scores));
     for (float score : scores) {
@@ -222,7 +151,7 @@ llm_status read_score_keys(loader *l) {
 
 // ------------------------------------------------------------------ Unigram and WordPiece
 
-llm_status read_charsmap(loader *l) {
+llm_status read_charsmap(vocab_loader *l) {
     const gguf_value *value = gguf_find(l->file, "tokenizer.ggml.precompiled_charsmap");
     if (!value || value->count == 0) return LLM_OK;
     if (!value->is_array || (value->type != GGUF_I8 && value->type != GGUF_U8))
@@ -232,14 +161,14 @@ llm_status read_charsmap(loader *l) {
 }
 
 // Sums of scores stay finite: a path through the longest text has 2^30 pieces.
-llm_status check_score(loader *l, size_t id, float score) {
+llm_status check_score(vocab_loader *l, size_t id, float score) {
     constexpr float most = 1e20f;
     if (score >= -most && score <= most) return LLM_OK;
     return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.scores: token %zu has %g, expected a number up to %g", id,
                 double(score), double(most));
 }
 
-llm_status read_unigram(loader *l) {
+llm_status read_unigram(vocab_loader *l) {
     constexpr float unknown_penalty = 10; // below the worst piece, as in SentencePiece
     tokenizer *t = l->t;
     unigram_model *m = &t->unigram;
@@ -264,7 +193,7 @@ llm_status read_unigram(loader *l) {
     return LLM_OK;
 }
 
-void read_wordpiece(loader *l) {
+void read_wordpiece(vocab_loader *l) {
     tokenizer *t = l->t;
     wordpiece_model *m = &t->wordpiece;
     std::vector<trie_entry> starts, rests;
@@ -285,7 +214,7 @@ void read_wordpiece(loader *l) {
 
 // ------------------------------------------------------------------ pre-tokenizer
 
-llm_status choose_pre(loader *l) {
+llm_status choose_pre(vocab_loader *l) {
     std::string_view name = gguf_string_or(l->file, "tokenizer.ggml.pre", "");
     l->row = pre_find(name);
     if (name.empty()) {
@@ -338,15 +267,6 @@ void append_bytes_of_letters(std::string_view text, std::string *out) {
         else
             out->append(at, c.n);
         at += c.n;
-    }
-}
-
-void append_with_spaces(std::string_view text, std::string *out) {
-    for (size_t at = 0, mark; at < text.size(); at = mark + space_mark.size()) {
-        mark = text.find(space_mark, at);
-        out->append(text.substr(at, mark - at));
-        if (mark == std::string_view::npos) break;
-        out->push_back(' ');
     }
 }
 
@@ -439,7 +359,7 @@ void add_merge(merge_table *table, int32_t left, int32_t right, size_t rank, int
 
 // note: the time goes into cache misses (gpt-oss: 446 189 merges, 140 ms). Starting look-ups some merges ahead with
 // prefetches did not help: the processor already overlaps them.
-llm_status read_merges(loader *l) {
+llm_status read_merges(vocab_loader *l) {
     const gguf_value *merges = gguf_find(l->file, "tokenizer.ggml.merges");
     if (!merges || !merges->is_array || merges->type != GGUF_STRING)
         return fail(l->err, LLM_ERR_DAMAGED, "tokenizer.ggml.merges: expected an array of strings, found %s",
@@ -473,124 +393,12 @@ void forbid_control_merges(tokenizer *t) {
         if (rule.merged >= 0 && is_special_type(t, rule.merged)) rule.merged = -1;
 }
 
-// ------------------------------------------------------------------ special tokens
-
-int32_t read_id(loader *l, const char *key, int32_t fallback) {
-    const gguf_value *value = gguf_find(l->file, key);
-    if (!value) return fallback < int32_t(l->t->texts.size()) ? fallback : -1;
-    uint64_t id = gguf_u64_or(l->file, key, UINT64_MAX);
-    if (id < l->t->texts.size()) return int32_t(id);
-    if (id != UINT64_MAX && id != UINT32_MAX) // -1 is a common way to say none
-        log_line(l->log, LLM_LOG_WARNING, "%s is %llu, but there are %zu tokens: ignored", key, (unsigned long long)id,
-                 l->t->texts.size());
-    return -1;
-}
-
-bool is_end(const tokenizer *t, const end_text &end, int32_t id) {
-    if (!is_type(t, id, token_type::control) && !is_type(t, id, token_type::user_defined)) return false;
-    if (end.only_with && !is_control_text(t, end.only_with)) return false;
-    return !(end.not_with && is_control_text(t, end.not_with)) && !(end.nor_with && is_control_text(t, end.nor_with));
-}
-
-void mark_ends(tokenizer *t) {
-    for (const end_text &end : end_texts) {
-        int32_t id = find_text(t, end.text);
-        if (!is_end(t, end, id)) continue;
-        t->types[size_t(id)] = token_type::control;
-        t->flags[size_t(id)] |= TOKEN_ENDS_GENERATION;
-        if (end.ends_turn && t->special.eot < 0) t->special.eot = id;
-    }
-    for (int32_t id : {t->special.eos, t->special.eot})
-        if (id >= 0) t->flags[size_t(id)] |= TOKEN_ENDS_GENERATION;
-}
-
-// The token of a line end. Kinds without one name the padding token, as the file format's reference does.
-int32_t find_line_end(const tokenizer *t) {
-    std::vector<int32_t> ids;
-    switch (t->kind) {
-    case vocab_kind::wordpiece: return t->special.pad;
-    case vocab_kind::unigram: {
-        encode_scratch scratch;
-        if (encode_unigram(t, "\n", true, &scratch, &ids, nullptr) != LLM_OK || ids.empty()) return t->special.pad;
-        return ids[0];
-    }
-    case vocab_kind::raw:
-        if (int32_t id = find_text(t, "\n"); id >= 0) return id;
-        break;
-    default: break;
-    }
-    return t->byte_ids['\n'];
-}
-
-// Also settles which tokens are control tokens: everything that is built of the others comes after it.
-void read_special(loader *l) {
-    tokenizer *t = l->t;
-    const kind_row *kind = l->kind;
-    int32_t cls = read_id(l, "tokenizer.ggml.cls_token_id", kind->bos); // BERT's name for it
-    t->special.bos = read_id(l, "tokenizer.ggml.bos_token_id", t->kind == vocab_kind::wordpiece ? cls : kind->bos);
-    t->special.eos = read_id(l, "tokenizer.ggml.eos_token_id", kind->eos);
-    t->special.unk = read_id(l, "tokenizer.ggml.unknown_token_id", kind->unk);
-    t->special.sep = read_id(l, "tokenizer.ggml.seperator_token_id", kind->sep); // spelt so in the format
-    t->special.pad = read_id(l, "tokenizer.ggml.padding_token_id", kind->pad);
-    t->special.eot = read_id(l, "tokenizer.ggml.eot_token_id", -1);
-    mark_ends(t);
-    int32_t eom = read_id(l, "tokenizer.ggml.eom_token_id", -1);
-    if (eom >= 0) t->flags[size_t(eom)] |= TOKEN_ENDS_GENERATION;
-}
-
-// What tokenize() adds to a text.
-void read_additions(loader *l) {
-    tokenizer *t = l->t;
-    const kind_row *kind = l->kind;
-    uint8_t of_pre = l->row ? l->row->flags : 0;
-    t->add_bos = gguf_bool_or(l->file, "tokenizer.ggml.add_bos_token", kind->add_bos || of_pre & PRE_ADD_BOS);
-    t->add_eos = gguf_bool_or(l->file, "tokenizer.ggml.add_eos_token", kind->add_eos);
-    t->add_sep = gguf_bool_or(l->file, "tokenizer.ggml.add_sep_token", kind->add_sep || of_pre & PRE_ADD_SEP);
-    t->add_space_prefix = (t->kind == vocab_kind::spm || t->kind == vocab_kind::unigram) &&
-                          gguf_bool_or(l->file, "tokenizer.ggml.add_space_prefix", t->kind == vocab_kind::spm);
-}
-
-// White space beside special tokens that their own tokenizers strip. GGUF does not say so: Phi-3's after its special
-// tokens ("rstrip"), three aside; before the mask token ("lstrip") of the RoBERTa kind, of XLM-R's and of ModernBERT.
-void mark_space_eaters(loader *l) {
-    tokenizer *t = l->t;
-    bool phi3 = t->kind == vocab_kind::spm && l->architecture == "phi3";
-    bool masks = t->kind == vocab_kind::unigram || (l->row && l->row->flags & PRE_MASK_EATS_SPACE);
-    if (!phi3 && !masks) return;
-    for (size_t i = 0; i < t->texts.size(); i++) {
-        std::string_view text = t->texts[i];
-        if (t->types[i] != token_type::control && t->types[i] != token_type::user_defined) continue;
-        if (masks && (text == "<mask>" || text == "[MASK]")) t->flags[i] |= TOKEN_EATS_SPACE_BEFORE;
-        if (phi3 && t->types[i] == token_type::control && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")
-            t->flags[i] |= TOKEN_EATS_SPACE_AFTER;
-    }
-}
-
-// A literal U+2581 in a text is a space to SentencePiece vocabularies, in added tokens too: tokenize() replaces it
-// first.
-void collect_added(tokenizer *t) {
-    std::vector<added_token> tokens;
-    string_block plain;
-    for (size_t i = 0; i < t->texts.size(); i++) {
-        bool control = is_special_type(t, int32_t(i));
-        if (!control && t->types[i] != token_type::user_defined) continue;
-        if (marks_are_spaces(t))
-            append_with_spaces(t->texts[i], &plain.bytes);
-        else
-            plain.bytes.append(t->texts[i]);
-        plain.end.push_back(uint32_t(plain.bytes.size()));
-        tokens.push_back({{}, int32_t(i), control});
-    }
-    for (size_t i = 0; i < tokens.size(); i++) tokens[i].text = plain[i];
-    added_tokens_build(&t->added, tokens);
-}
-
-llm_status load(loader *l) {
+llm_status load(vocab_loader *l) {
     tokenizer *t = l->t;
     LLM_TRY(read_kind(l));
     LLM_TRY(read_texts(l));
     LLM_TRY(read_types(l));
-    read_special(l);
+    vocab_read_special(l);
     switch (t->kind) {
     case vocab_kind::spm:
         LLM_TRY(read_score_keys(l));
@@ -609,10 +417,10 @@ llm_status load(loader *l) {
     make_pieces(t);
     find_byte_ids(t);
     forbid_control_merges(t);
-    read_additions(l);
-    t->special.nl = find_line_end(t);
-    mark_space_eaters(l);
-    collect_added(t);
+    vocab_read_additions(l);
+    t->special.nl = vocab_find_line_end(t);
+    vocab_mark_space_eaters(l);
+    vocab_collect_added(t);
     return LLM_OK;
 }
 
@@ -621,7 +429,8 @@ llm_status load(loader *l) {
 llm_status tokenizer_load(const gguf_file *file, const char *pre_override, const log_sink *log, tokenizer **out,
                           llm_error *err) {
     std::unique_ptr<tokenizer> t = std::make_unique<tokenizer>();
-    loader l{file, pre_override, log, err, gguf_string_or(file, "general.architecture", ""), nullptr, nullptr, t.get()};
+    vocab_loader l{file,    pre_override, log,    err, gguf_string_or(file, "general.architecture", ""),
+                   nullptr, nullptr,      t.get()};
     LLM_TRY(load(&l));
     *out = t.release();
     return LLM_OK;

@@ -305,3 +305,20 @@ TEST_CASE("empty, equal and odd tokens do no harm", "[text]") {
     CHECK(tokenizer_find(t.get(), "a") == SPM + 4);
     CHECK(tokenizer_special(t.get())->bos == 1);
 }
+
+TEST_CASE("white space beside a special token belongs to it where its own tokenizer strips it", "[text]") {
+    std::vector<tiny_token> added{{"<mask>", 3}, {"<c>", 3}};
+    tokenizer_ptr roberta = load_tokenizer(tiny_bpe({}, added, "roberta-bpe"));
+    CHECK(encode(roberta.get(), "a \u3000\n<mask> b", false, true) == ids{'a', 256, ' ', 'b'});
+    CHECK(encode(roberta.get(), "a <c> b", false, true) == ids{'a', ' ', 257, ' ', 'b'});
+    CHECK(encode(roberta.get(), " <mask>\xE3\x80<mask>", false, true) == ids{256, 0xE3, 0x80, 256});
+    CHECK(encode(roberta.get(), "a <mask>") == encode(load_tokenizer(tiny_bpe({}, added)).get(), "a <mask>"));
+    tokenizer_ptr gpt2 = load_tokenizer(tiny_bpe({}, added, "gpt-2"));
+    CHECK(encode(gpt2.get(), "a <mask> b", false, true) == ids{'a', ' ', 256, ' ', 'b'});
+}
+
+TEST_CASE("merging never makes a control token", "[text]") {
+    tokenizer_ptr t = load_tokenizer(tiny_bpe({"a b", "ab c"}, {{"ab", 3}, {"abc", 4}, {"<|im_end|>", 4}}));
+    for (int32_t id : encode(t.get(), "abc ab aab")) CHECK(!tokenizer_is_control(t.get(), id));
+    CHECK(encode(t.get(), "ab", false, true) == ids{258});
+}

@@ -23,6 +23,7 @@ void add_load_options(option_table &rows, common_options &options) {
         {"-m,--model", &options.model, "FILE", "GGUF file (default: LLM_MODEL, else the default or the bundled model)"},
         {"--mem-limit", &options.mem_limit, "SIZE", "refuse to take more memory, such as 2G"},
         {"--cpu", &options.cpu, "TIER", "CPU code: avx512, avx2, ref, ... (default: best, or LLM_CPU)"},
+        {"--tokenizer-pre", &options.tokenizer_pre, "NAME", "split text as this pre-tokenizer does where the file's is unknown"},
     });
 }
 
@@ -86,6 +87,7 @@ int load_model(const common_options &options, bool vocab_only, loaded_model &out
     load.cpu_tier = cpu && *cpu ? cpu : nullptr;
     load.mem_limit = options.mem_limit.bytes;
     load.vocab_only = vocab_only;
+    load.tokenizer_pre = options.tokenizer_pre.empty() ? nullptr : options.tokenizer_pre.c_str();
     load.progress = progress_step;
     load.progress_user = &bar;
     load.log = log_to_stderr;

@@ -9,7 +9,7 @@
 #include <vector>
 
 struct common_options {
-    std::string model, cpu, kv_type = "f16";
+    std::string model, cpu, tokenizer_pre, kv_type = "f16";
     uint32_t n_ctx = 0, n_threads = 0;
     byte_size mem_limit;
     bool json = false, verbose = false, quiet = false;

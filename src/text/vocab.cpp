@@ -216,23 +216,22 @@ void read_wordpiece(vocab_loader *l) {
 
 llm_status choose_pre(vocab_loader *l) {
     std::string_view name = gguf_string_or(l->file, "tokenizer.ggml.pre", "");
-    l->row = pre_find(name);
-    if (name.empty()) {
-        l->row = pre_of_architecture(l->architecture);
-        if (!l->row) {
-            l->row = pre_find("default");
-            log_line(l->log, LLM_LOG_WARNING,
-                     "tokenizer.ggml.pre is missing and unknown for architecture \"%.*s\": using \"default\"",
-                     int(l->architecture.size()), l->architecture.data());
-        }
-    }
+    l->row = name.empty() ? pre_of_architecture(l->architecture) : pre_find(name);
     if (!l->row && l->pre_override) {
         l->row = pre_find(l->pre_override);
         if (!l->row) return fail(l->err, LLM_ERR_ARGUMENT, "pre-tokenizer \"%s\" is not known", l->pre_override);
     }
+    if (!l->row && name.empty()) {
+        l->row = pre_find("default");
+        log_line(l->log, LLM_LOG_WARNING,
+                 "tokenizer.ggml.pre is missing and unknown for architecture \"%.*s\": using \"default\"",
+                 int(l->architecture.size()), l->architecture.data());
+    }
     if (!l->row)
         return fail(l->err, LLM_ERR_UNSUPPORTED,
-                    "pre-tokenizer \"%.*s\" (tokenizer.ggml.pre) is not known; a known one can be named instead",
+                    "pre-tokenizer \"%.*s\" (tokenizer.ggml.pre) is not known; tokenizer_pre (--tokenizer-pre) can "
+                    "name one that splits "
+                    "text alike, such as \"llama-bpe\" or \"qwen2\"",
                     int(name.size()), name.data());
     tokenizer *t = l->t;
     if (l->row->flags & PRE_RAW) t->kind = vocab_kind::raw;

@@ -246,6 +246,7 @@ TEST_CASE("unknown kinds of vocabularies and unknown pre-tokenizers are refused 
     std::string bytes = read_file(folder + "bpe-qwen2.gguf"), unknown = with_pre(bytes, "brand-new");
     load_tokenizer(unknown, nullptr, LLM_ERR_UNSUPPORTED, &err);
     CHECK(std::string(err.message).find("\"brand-new\"") != std::string::npos);
+    CHECK(std::string(err.message).find("tokenizer_pre (--tokenizer-pre)") != std::string::npos);
     load_tokenizer(unknown, "also-unknown", LLM_ERR_ARGUMENT, &err);
     tokenizer_ptr named = load_tokenizer(unknown, "qwen2"), known = load_tokenizer(bytes, "gpt-2");
     CHECK(encode(named.get(), "Hello  world 123") == encode(known.get(), "Hello  world 123"));

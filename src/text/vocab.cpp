@@ -330,6 +330,16 @@ void find_space_joints(tokenizer *t) {
     }
 }
 
+void find_ascii_pieces(tokenizer *t) {
+    t->ascii_ids.assign(128 * 129, -1);
+    for (size_t i = 0; i < t->texts.size(); i++) {
+        size_t at = ascii_index(t->texts[i]);
+        if (at == SIZE_MAX) continue;
+        int32_t id = find_text(t, t->texts[i]); // of equal texts the one that counts
+        t->ascii_ids[at] = is_piece(t, id) ? id : -1;
+    }
+}
+
 // ------------------------------------------------------------------ merges
 
 bool is_joined(std::string_view text, std::string_view left, std::string_view right) {
@@ -402,6 +412,7 @@ llm_status load(vocab_loader *l) {
     case vocab_kind::spm:
         LLM_TRY(read_score_keys(l));
         find_space_joints(t);
+        find_ascii_pieces(t);
         break;
     case vocab_kind::unigram: LLM_TRY(read_unigram(l)); break;
     case vocab_kind::wordpiece: read_wordpiece(l); break;

@@ -94,6 +94,7 @@ struct tokenizer {
     std::vector<token_type> types;
     std::vector<uint8_t> flags;
     std::vector<uint32_t> score_keys; // spm: ascending with descending score
+    std::vector<int32_t> ascii_ids;   // spm: pieces of one or two ASCII characters, see ascii_index; -1: none
     text_index by_text;
     size_t longest_text = 0;
     std::array<int32_t, 256> byte_ids; // token of a single byte; -1: none
@@ -111,6 +112,19 @@ struct tokenizer {
     unigram_model unigram;
     wordpiece_model wordpiece;
 };
+
+// Pieces of the model proper: merging makes neither control tokens nor bytes.
+inline bool is_piece(const tokenizer *t, int32_t id) {
+    token_type type = t->types[size_t(id)];
+    return type != token_type::control && type != token_type::unknown && type != token_type::byte;
+}
+
+// Place in ascii_ids of a text of one or two ASCII characters; SIZE_MAX: it is another.
+inline size_t ascii_index(std::string_view text) {
+    if (text.size() == 1 && !(text[0] & 0x80)) return 128 << 7 | size_t(text[0]);
+    if (text.size() == 2 && !((text[0] | text[1]) & 0x80)) return size_t(text[0]) << 7 | size_t(text[1]);
+    return SIZE_MAX;
+}
 
 // Where the word that begins at `begin` ends: before a space mark that no merge can cross.
 inline size_t space_word_end(const tokenizer *t, std::string_view text, size_t begin) {

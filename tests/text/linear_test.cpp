@@ -192,19 +192,39 @@ TEST_CASE("a megabyte of every pattern with every vocabulary takes under two sec
     }
 }
 
+static std::string prose() {
+    std::string text;
+    for (const char *file : {"/real/text.txt", "/stories260k/eval.txt", "/README-text.md", "/README.md"})
+        text += read_file(test_data() + file);
+    return text;
+}
+
+static double megabytes_per_second(const tokenizer *t, const std::string &text, double enough) {
+    double best = 0;
+    for (int i = 0; i < 20 && best < enough; i++)
+        best = std::max(best, double(text.size()) / tokenize_on_small_stack(t, text).seconds / 1e6);
+    return best;
+}
+
+// The aim is 5 MB/s on a machine with nothing else to do; half of it holds on a busy one.
+TEST_CASE("prose goes at megabytes a second with every vocabulary", "[linear]") {
+    if (!have_test_data("vocab") || !have_test_data("real") || !have_test_data("stories260k")) return;
+    std::string text = prose();
+    for (const std::string &name : vocabulary_names()) {
+        double bound = 2.5 / patience, speed = megabytes_per_second(load_vocabulary(name).get(), text, bound);
+        INFO(name << " " << speed << " MB/s");
+        CHECK(speed >= bound);
+    }
+}
+
 // Run by name; prints megabytes a second on prose and milliseconds of loading.
 TEST_CASE("speed of vocabularies", "[.text-speed]") {
     if (!have_test_data("vocab") || !have_test_data("real") || !have_test_data("stories260k")) return;
-    std::string prose = read_file(test_data() + "/real/text.txt") + read_file(test_data() + "/stories260k/eval.txt") +
-                        read_file(test_data() + "/README-text.md") + read_file(test_data() + "/README.md");
-    rapidjson::Document index = parse_json(read_file(test_data() + "/vocab/index.json"));
-    for (const auto &entry : index.GetArray()) {
-        std::string name = entry["name"].GetString();
-        tokenizer_ptr t = load_vocabulary(name);
-        double best = 1e9;
-        for (int i = 0; i < 5; i++) best = std::min(best, tokenize_on_small_stack(t.get(), prose).seconds);
-        std::string file = test_data() + "/vocab/" + entry["file"].GetString();
-        std::string bytes = file.back() == 'z' ? read_gzip(file) : read_file(file);
+    std::string text = prose();
+    for (const std::string &name : vocabulary_names()) {
+        std::string bytes = vocabulary_bytes(name);
+        tokenizer_ptr t = load_tokenizer(bytes);
+        double speed = megabytes_per_second(t.get(), text, 1e9);
         gguf_file opened;
         REQUIRE(gguf_open_source(file_from_memory(bytes.data(), bytes.size()), &opened, nullptr) == LLM_OK);
         double begin = cpu_seconds();
@@ -213,6 +233,6 @@ TEST_CASE("speed of vocabularies", "[.text-speed]") {
         double load = cpu_seconds() - begin;
         tokenizer_free(again);
         gguf_close(&opened);
-        printf("%-18s %5.1f MB/s, load %5.1f ms\n", name.c_str(), double(prose.size()) / best / 1e6, load * 1e3);
+        printf("%-18s %5.1f MB/s, load %5.1f ms\n", name.c_str(), speed, load * 1e3);
     }
 }

@@ -473,7 +473,7 @@ LLM_API llm_status llm_sampler_sample_candidates(llm_sampler *sampler, const llm
 typedef enum llm_event_type {
     LLM_EVENT_ANSWER,    /* text of the answer: whole UTF-8 characters */
     LLM_EVENT_REASONING, /* text of the model's thinking */
-    LLM_EVENT_TOOL_CALL, /* a tool call, as the model writes it */
+    LLM_EVENT_TOOL_CALL, /* a tool call, as the model writes it, without the marks around it */
     LLM_EVENT_PROMPT     /* the prompt is being read: n_done of n_total tokens; text is empty */
 } llm_event_type;
 typedef struct llm_event {
@@ -569,7 +569,8 @@ LLM_API llm_status llm_chat_reset(llm_chat *chat, llm_error *err);
  * drop, at most n_turns. */
 LLM_API llm_status llm_chat_drop_oldest(llm_chat *chat, size_t n_turns, size_t *n_dropped, llm_error *err);
 LLM_API size_t llm_chat_n_messages(const llm_chat *chat);
-/* Role ("system", "user", "assistant") and content of message i; they belong to the chat until its next change. */
+/* Role ("system", "user", "assistant") and content of message i (of an answer all that the model wrote, with its
+ * reasoning and the marks around it); they belong to the chat until its next change. */
 LLM_API llm_status llm_chat_message(const llm_chat *chat, size_t i, const char **role, llm_string *content,
                                     llm_error *err);
 /* Places of the context in use, and in all. */

@@ -17,7 +17,7 @@ struct chat_session {
     loaded_model loaded;
     chat_ptr chat;
     uint64_t seed = 0;
-    bool interactive = false, colour = false;
+    bool interactive = false, colour = false, hides_reasoning = false;
     llm_result latest = {};
     uint64_t n_generated = 0, n_answers = 0;
     double generate_seconds = 0;

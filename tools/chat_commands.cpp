@@ -75,7 +75,13 @@ static chat_outcome set_template(chat_session &session, const std::string &given
 
 static chat_outcome think(chat_session &session, const std::string &word) {
     int32_t thinking;
-    if (!thinking_of(word, thinking)) return report_failure("/think wants on or off"), chat_outcome::failed;
+    if (word == "hide" || word == "show") {
+        session.hides_reasoning = word == "hide";
+        chat_notice(session, word == "hide" ? "reasoning is not shown" : "reasoning is shown");
+        return chat_outcome::ok;
+    }
+    if (!thinking_of(word, thinking))
+        return report_failure("/think wants on, off, hide or show"), chat_outcome::failed;
     llm_error err = {};
     const chat_outcome outcome = library_result(llm_chat_set_thinking(session.chat.get(), thinking, &err), err);
     if (outcome == chat_outcome::ok) chat_notice(session, "reasoning is " + word + ", where the template knows it");
@@ -105,7 +111,7 @@ static const slash_command slash_commands[] = {
     {"/load", "FILE", "go on with a saved one", load},
     {"/system", "TEXT", "change the system message; without TEXT: none", set_system},
     {"/template", "NAME", "change the chat template, also a file; without NAME: show it", set_template},
-    {"/think", "on|off", "let the model reason before it answers, or not", think},
+    {"/think", "WORD", "on, off: let the model reason or not; hide, show: its reasoning", think},
     {"/stats", "", "tokens, speed, memory", stats},
     {"/exit", "", "leave (also Ctrl-D)", leave},
 };

@@ -82,6 +82,7 @@ static const char *event_name(llm_event_type type) {
 // Reasoning is no part of the answer: dim on a terminal, on stderr with -v, else not shown.
 static void show_reasoning(answer_view &view, std::string_view text) {
     const chat_session &session = *view.session;
+    if (session.hides_reasoning) return;
     if (!session.interactive && !session.options->common.verbose) return;
     std::string shown = view.to_terminal || stderr_is_terminal() ? harmless(text) : std::string(text);
     if (session.colour) shown = "\x1b[2m" + shown + "\x1b[0m";

@@ -87,8 +87,8 @@ static void print_tiers(const doctor_report &report) {
 static void print_human(const doctor_report &report) {
     const llm_machine_info &m = report.machine;
     print_tiers(report);
-    printf("processors   %u online, %u of them for this process, on %u cores (%u fast)\n", m.n_processors, m.n_allowed,
-           m.n_cores, m.n_fast_cores);
+    printf("processors   %u online, %u of them for this process, on %u core%s (%u fast)\n", m.n_processors, m.n_allowed,
+           m.n_cores, m.n_cores == 1 ? "" : "s", m.n_fast_cores);
     printf("quota        %s\n", quota_text(m.quota).c_str());
     printf("threads      %u: %s\n", m.n_threads, m.n_threads_why);
     printf("memory       %.1f GiB, %.1f GiB available\n", bytes_as_gib(m.memory_total),

@@ -57,6 +57,9 @@ llm_status answer(chat *c, llm_event_callback callback, void *user, llm_result *
     generate_options o;
     o.n_predict = c->n_predict;
     o.stops = c->stops.stops.empty() ? nullptr : &c->stops;
+    answer_splitter parts;
+    answer_splitter_init(&parts, c->format.source, next.said.text);
+    o.parts = &parts;
     o.callback = callback;
     o.user = user;
     kv_guard sequence(&c->c->kv, SEQ);

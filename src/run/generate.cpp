@@ -18,7 +18,8 @@ struct generation {
     std::string *text;
     llm_result *result;
     detok_stream stream;
-    std::string decoded, given; // scratch of one token
+    std::string decoded, given;     // scratch of one token
+    std::vector<answer_part> split; // likewise
 };
 
 kv_sequence *sequence(generation *g) { return &g->c->kv.sequences[g->options->seq]; }
@@ -58,17 +59,36 @@ llm_status read_prompt(generation *g, const llm_token *ids, size_t n, llm_error 
     return LLM_OK;
 }
 
+bool send_parts(generation *g, llm_token token) {
+    for (const answer_part &part : g->split)
+        if (!send(g, part.kind, part.text, token, 0, 0)) return false;
+    return true;
+}
+
 bool give(generation *g, llm_token token) {
     if (g->given.empty() && g->c->m->vocab) return true;
     if (g->text) g->text->append(g->given);
-    return send(g, LLM_EVENT_ANSWER, g->given, token, 0, 0);
+    if (!g->options->parts) return send(g, LLM_EVENT_ANSWER, g->given, token, 0, 0);
+    g->split.clear();
+    answer_splitter_add(g->options->parts, g->given, &g->split);
+    return send_parts(g, token);
+}
+
+// The bytes of a token. Marks of parts that are control tokens belong to the text.
+void decode_token(generation *g, llm_token token) {
+    const tokenizer *t = g->c->m->vocab;
+    g->decoded.clear();
+    if (!t) return;
+    detok_stream_add(&g->stream, token, &g->decoded);
+    if (!g->options->parts || !tokenizer_is_control(t, token)) return;
+    const std::string_view piece = tokenizer_piece(t, token, true);
+    if (answer_splitter_knows(g->options->parts, piece)) g->decoded.append(piece);
 }
 
 // Text of one more token, past the stops. Sets result->finish and returns false at an end.
 bool emit(generation *g, llm_token token) {
-    g->decoded.clear();
     g->given.clear();
-    if (g->c->m->vocab) detok_stream_add(&g->stream, token, &g->decoded);
+    decode_token(g, token);
     int32_t fired = -1;
     if (g->options->stops)
         fired = stop_matcher_add(g->options->stops, g->decoded, &g->given);
@@ -85,8 +105,7 @@ bool emit(generation *g, llm_token token) {
 }
 
 // What was held back for a stop or an unfinished character is text after all.
-void flush(generation *g) {
-    if (g->result->finish == LLM_FINISH_STOP || !g->c->m->vocab) return;
+void flush_text(generation *g) {
     g->decoded.clear();
     g->given.clear();
     detok_stream_finish(&g->stream, &g->decoded);
@@ -97,6 +116,14 @@ void flush(generation *g) {
         g->given.swap(g->decoded);
     }
     if (!g->given.empty()) give(g, -1);
+}
+
+void flush(generation *g) {
+    if (g->c->m->vocab && g->result->finish != LLM_FINISH_STOP) flush_text(g);
+    if (!g->options->parts) return;
+    g->split.clear();
+    answer_splitter_finish(g->options->parts, &g->split);
+    send_parts(g, -1);
 }
 
 llm_status sample(const generation *g, uint32_t place, llm_token *token, llm_error *err) {
@@ -156,7 +183,7 @@ llm_status generate(context *c, sampler *s, const generate_options *options, con
                     std::vector<llm_token> *made, std::string *text, llm_result *result, llm_error *err) {
     *result = llm_result();
     result->stop_index = -1;
-    generation g = {c, s, options, made, text, result, {}, {}, {}};
+    generation g = {c, s, options, made, text, result, {}, {}, {}, {}};
     LLM_TRY(check(&g, ids, n_ids, err));
     g.stream.vocab = c->m->vocab;
     g.stream.at_start = false;

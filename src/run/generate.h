@@ -2,6 +2,7 @@
 #pragma once
 #include "run/context.h"
 #include "run/sampler.h"
+#include "text/answer_parts.h"
 #include "text/stop.h"
 
 namespace llm {
@@ -11,6 +12,7 @@ struct generate_options {
     uint32_t n_predict = 0;
     bool ignore_eog = false;
     stop_matcher *stops = nullptr;       // reset by the call; may be NULL
+    answer_splitter *parts = nullptr;    // how events are typed; NULL: all is answer
     llm_event_callback callback = nullptr;
     void *user = nullptr;
 };

@@ -111,7 +111,7 @@ class Pipes(unittest.TestCase):
                                "not so")
             self.assert_failed(chat("--tools", write("no.json", "{"), "-p", "x"), 2, "tools", "JSON")
             self.assert_failed(chat("--think", "maybe", "-p", "x"), 2)
-            for command, word in (("/think maybe", b"on or off"), ("/template vicuna", b"vicuna")):
+            for command, word in (("/think maybe", b"on, off"), ("/template vicuna", b"vicuna")):
                 result = chat(stdin=command.encode())
                 self.assertIn(word, result.stderr)
 

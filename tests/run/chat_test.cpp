@@ -233,3 +233,20 @@ TEST_CASE("messages come as JSON with all that a template reads", "[chat]") {
     CHECK(chat_add(talk.c, "{\"role\":\"user\",\"content\":" + std::string(70, '[') + std::string(70, ']') + "}",
                    &err) == LLM_ERR_ARGUMENT);
 }
+
+TEST_CASE("events say what is reasoning and what is answer", "[chat]") {
+    temporary_folder folder;
+    conversation talk(scripted_model(folder, thoughtful, dropping));
+    std::string seen;
+    auto note = [](void *user, const llm_event *e) {
+        if (e->type == LLM_EVENT_PROMPT) return true;
+        std::string *all = static_cast<std::string *>(user);
+        *all += (e->type == LLM_EVENT_REASONING ? "R:" : "A:") + std::string(e->text, e->length) + "|";
+        return true;
+    };
+    llm_result result = {};
+    llm_error err = {};
+    expect_ok(chat_send(talk.c, "hi", note, &seen, &result, &err), err);
+    CHECK(seen == "R:x|A:b|");
+    CHECK(talk.c->messages.back().content == answer);
+}
